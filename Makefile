@@ -1,0 +1,59 @@
+# Every target builds and reuses .venv by itself: on a machine with Python ≥ 3.11 and make, one command each.
+#   make demo | test | lint | types | contracts | coverage | docs | bench
+# `make test` tests what is installed; `make test EXTRAS=all` installs every extra first.
+PYTHON ?= python3
+VENV ?= .venv
+EXTRAS ?=
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+comma := ,
+has = $(addprefix $(VENV)/.has-,$(subst $(comma), ,$(1)))
+
+.DELETE_ON_ERROR:
+.PHONY: demo test lint format types contracts unit coverage docs bench clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "levelhead needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per extra; a change of pyproject.toml or of the pinned versions installs anew.
+$(VENV)/.has-%: pyproject.toml requirements/constraints.txt | $(BIN)/python
+	$(PIP) install --quiet -c requirements/constraints.txt -e '.[$*]'
+	@touch $@
+
+demo: $(call has,plot)
+	$(BIN)/python docs/pictures/mathematics.py
+
+test: lint types contracts unit
+
+lint: $(call has,dev)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(call has,dev)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(call has,dev)
+	$(BIN)/mypy
+
+contracts: $(call has,dev)
+	$(BIN)/lint-imports
+
+unit: $(call has,dev $(EXTRAS))
+	$(BIN)/python -m pytest
+
+# The compiled kernels run as plain Python here, so that their lines count.
+coverage: $(call has,dev $(EXTRAS))
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not compiled"
+	$(BIN)/coverage report
+
+docs: $(call has,docs)
+	$(BIN)/python docs/pictures/mathematics.py
+	$(BIN)/mkdocs build --strict
+
+bench: $(call has,dev)
+	$(BIN)/python bench/special.py
+
+clean:
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage

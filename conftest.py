@@ -1,0 +1,22 @@
+"""Runs the Python blocks of the README and the manual as tests; in CI, a skipped test is a failure."""
+
+import os
+
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+pytest_collect_file = Sybil(
+    parsers=[PythonCodeBlockParser(), SkipParser()], patterns=["README.md", "docs/*.md", "docs/**/*.md"]
+).pytest()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "compiled: needs the compiler on (left out by `make coverage`)")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("LEVELHEAD_NO_SKIPS") and reporter and reporter.stats.get("skipped"):
+        reporter.write_line("LEVELHEAD_NO_SKIPS is set and tests were skipped: that is a failure", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

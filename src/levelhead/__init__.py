@@ -1,0 +1,3 @@
+"""Robust probabilistic regression with gradient conjugate priors."""
+
+__version__ = "0.1.0"

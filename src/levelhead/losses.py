@@ -1,0 +1,216 @@
+"""Every loss as a value with its gradient, elementwise, in plain numpy: the readable reference.
+
+Each function below takes a label and the natural parameters of one model and returns the loss and its
+gradient, one array per parameter. All arguments have one shape; nothing is broadcast, nothing averaged.
+
+| function | model of y | natural parameters |
+|---|---|---|
+| `student`, `kl` | Student's t (3), by Algorithm 2 and by Algorithm 1, with equal gradients | m, ν, α, β |
+| `gaussian` | N(μ, V) by likelihood, the non-robust yardstick | μ, V |
+| `beta_divergence`, `gamma_divergence` | N(μ, V) by β- or γ-divergence | μ, V |
+
+A `Loss` joins one of them to the links that turn the raw outputs of a network into its parameters:
+
+>>> import numpy as np
+>>> loss = gcp()
+>>> value, gradient = loss.of_outputs(np.array([0.3]), np.array([[0.0, 0.0, 0.0, 0.0]]))
+>>> value.shape, gradient.shape
+((1,), (1, 4))
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma, expit
+
+from levelhead.theory.special import delta_psi, log_gamma_ratio
+
+FloatArray = NDArray[np.float64]
+_LARGEST = np.finfo(np.float64).max
+
+
+class LossAndGradient(NamedTuple):
+    """The loss of each label, and its derivative by each natural parameter in the order of the arguments."""
+
+    value: FloatArray
+    gradient: tuple[FloatArray, ...]
+
+
+def student(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> LossAndGradient:
+    """−ln t(y), the GCP loss as Student likelihood (Algorithm 2).
+
+    `−lnΓ(α+½) + lnΓ(α) + ½ ln(2πσ) + (α+½) ln(1 + z²/(2σ))` with z = y − m and σ from (4).
+    """
+    y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
+    sigma = beta * (nu + 1) / nu  # eq. (4)
+    r = (y - m) / np.sqrt(2 * sigma)
+    far, near = _shares(r)
+    value = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * sigma) + (alpha + 0.5) * np.log1p(r * r)
+    h = alpha * far - near / 2  # (αz² − σ)/(2σ + z²)
+    by_m = -(2 * alpha + 1) * r / (1 + r * r) / np.sqrt(2 * sigma)
+    by_alpha = np.log1p(r * r) + delta_psi(alpha)
+    return LossAndGradient(value, (by_m, h / (nu * (nu + 1)), by_alpha, -h / beta))
+
+
+def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> LossAndGradient:
+    """K, equation (11): the divergence from the posterior given y to the prior (Algorithm 1).
+
+    The gradient is taken with the posterior m′, ν′, α′, β′ held fixed, and equals that of `student`. The
+    value moves with both, so it is nothing to monitor or to search along: use `student` for that.
+    """
+    y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
+    r = (y - m) / np.sqrt(2 * beta * (nu + 1) / nu)
+    far, near = _shares(r)  # β/β′ is the near share
+    alpha_post = alpha + 0.5  # eq. (10)
+    value = (
+        alpha_post * far / (nu + 1)  # α′(m − m′)²ν/(2β′)
+        - 0.5 / (nu + 1)  # ν/(2ν′) − ½
+        + 0.5 * np.log1p(1 / nu)
+        + alpha * np.log1p(r * r)
+        - log_gamma_ratio(alpha)
+        + 0.5 * digamma(alpha_post)
+        - alpha_post * far
+    )
+    by_m = -alpha_post * 2 * r / (1 + r * r) / np.sqrt(2 * beta * (nu + 1) / nu)  # α′(m − m′)ν/β′
+    by_nu = (alpha_post * far - 0.5) / (nu * (nu + 1))
+    by_alpha = np.log1p(r * r) + delta_psi(alpha)
+    by_beta = (alpha_post * near - alpha) / beta
+    return LossAndGradient(value, (by_m, by_nu, by_alpha, by_beta))
+
+
+def gaussian(y: ArrayLike, mu: ArrayLike, variance: ArrayLike) -> LossAndGradient:
+    """−ln N(y; μ, V). Its derivative by V saturates at the largest float for absurd residuals."""
+    y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
+    z = y - mu
+    z2 = z * z / variance
+    value = 0.5 * np.log(2 * np.pi * variance) + 0.5 * z2
+    with np.errstate(over="ignore"):
+        by_variance = np.clip((0.5 - 0.5 * z2) / variance, -_LARGEST, _LARGEST)
+    return LossAndGradient(value, (-z / variance, by_variance))
+
+
+def beta_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, beta: float) -> LossAndGradient:
+    """`−(1+β)/β · p(y)^β + ∫p^(1+β)` for p = N(μ, V); plus 1/β it tends to `gaussian` as β → 0."""
+    y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
+    _positive(beta=beta)
+    z = y - mu
+    z2 = z * z / variance
+    peak = (2 * np.pi * variance) ** (-beta / 2)
+    power = peak * np.exp(-beta / 2 * z2)  # p(y)^β
+    integral = peak / np.sqrt(1 + beta)  # ∫ p^(1+β)
+    value = -(1 + beta) / beta * power + integral
+    by_mu = -(1 + beta) * (power * z) / variance
+    by_variance = -0.5 * ((1 + beta) * (power * z2 - power) + beta * integral) / variance
+    return LossAndGradient(value, (by_mu, by_variance))
+
+
+def gamma_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, gamma: float) -> LossAndGradient:
+    """`−(1+γ)/γ · p(y)^γ / (∫p^(1+γ))^(γ/(1+γ))`; plus 1 + 1/γ it tends to `gaussian` as γ → 0."""
+    y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
+    _positive(gamma=gamma)
+    z = y - mu
+    z2 = z * z / variance
+    kappa = gamma / (1 + gamma)
+    power = (2 * np.pi * variance / (1 + gamma)) ** (-kappa / 2) * np.exp(-gamma / 2 * z2)
+    by_mu = -(1 + gamma) * (power * z) / variance
+    by_variance = 0.5 * (power - (1 + gamma) * (power * z2)) / variance
+    return LossAndGradient(-power / kappa, (by_mu, by_variance))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss of network outputs: one output per natural parameter, the positive ones through a softplus.
+
+    Attributes
+    ----------
+    name : the name under which estimators and engine know it.
+    function : label and natural parameters → value and gradient.
+    parameters : names of the natural parameters, in the order of the outputs.
+    floors : for each parameter None (the output is the parameter) or a number c (it is softplus + c).
+    """
+
+    name: str
+    function: Callable[..., LossAndGradient]
+    parameters: tuple[str, ...]
+    floors: tuple[float | None, ...]
+
+    def __call__(self, y: ArrayLike, *parameters: ArrayLike) -> LossAndGradient:
+        """Value and gradient in natural parameters."""
+        return self.function(y, *parameters)
+
+    def link(self, outputs: ArrayLike) -> tuple[FloatArray, ...]:
+        """Natural parameters from outputs of shape (…, number of parameters)."""
+        columns = self._columns(outputs)
+        return tuple(
+            u if floor is None else np.logaddexp(0, u) + floor
+            for u, floor in zip(columns, self.floors, strict=True)
+        )
+
+    def of_outputs(self, y: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Value and gradient in network outputs; the gradient has the shape of the outputs."""
+        value, gradient = self.function(y, *self.link(outputs))
+        columns = self._columns(outputs)
+        by_output = [
+            g if floor is None else g * expit(u)
+            for g, u, floor in zip(gradient, columns, self.floors, strict=True)
+        ]
+        return value, np.stack(by_output, axis=-1)
+
+    def _columns(self, outputs: ArrayLike) -> list[FloatArray]:
+        given = np.asarray(outputs, dtype=np.float64)
+        if given.ndim == 0 or given.shape[-1] != len(self.parameters):
+            raise ValueError(
+                f"outputs have shape {given.shape}; {self.name} needs a last axis of "
+                f"{len(self.parameters)} ({', '.join(self.parameters)})"
+            )
+        return [given[..., k] for k in range(len(self.parameters))]
+
+
+def gcp(
+    form: Literal["student", "kl"] = "student", *, alpha_floor: float = 0.1, beta_floor: float = 0.0
+) -> Loss:
+    """The GCP loss with the paper's links: m linear, ν and β softplus, α softplus + 0.1."""
+    if form not in ("student", "kl"):
+        raise ValueError(f"form is {form!r}; choose 'student' (Algorithm 2) or 'kl' (Algorithm 1)")
+    function = student if form == "student" else kl
+    return Loss("gcp", function, ("m", "nu", "alpha", "beta"), (None, 0.0, alpha_floor, beta_floor))
+
+
+def normal(*, variance_floor: float = 0.0) -> Loss:
+    """The Gaussian likelihood with a softplus variance."""
+    return Loss("gaussian", gaussian, ("mu", "variance"), (None, variance_floor))
+
+
+def beta_normal(beta: float, *, variance_floor: float = 0.0) -> Loss:
+    """The β-divergence to a Gaussian with a softplus variance."""
+    function = partial(beta_divergence, beta=beta)
+    return Loss("beta", function, ("mu", "variance"), (None, variance_floor))
+
+
+def gamma_normal(gamma: float, *, variance_floor: float = 0.0) -> Loss:
+    """The γ-divergence to a Gaussian with a softplus variance."""
+    function = partial(gamma_divergence, gamma=gamma)
+    return Loss("gamma", function, ("mu", "variance"), (None, variance_floor))
+
+
+def _shares(r: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """z²/(2σ+z²) and 2σ/(2σ+z²) for r = z/√(2σ)."""
+    return r * r / (1 + r * r), 1 / (1 + r * r)
+
+
+def _same_shape(**named: ArrayLike) -> list[FloatArray]:
+    arrays = {name: np.asarray(value, dtype=np.float64) for name, value in named.items()}
+    if len({array.shape for array in arrays.values()}) > 1:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"all arguments need one shape, got {shapes}; nothing is broadcast")
+    return list(arrays.values())
+
+
+def _positive(**named: float) -> None:
+    for name, value in named.items():
+        if not value > 0:
+            raise ValueError(f"{name} is {value}; it must be positive (its limit 0 is `gaussian`)")
