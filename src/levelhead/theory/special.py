@@ -102,7 +102,8 @@ def delta_psi(alpha: FloatArray) -> FloatArray:
 @_elementwise
 def log_gamma_ratio(alpha: FloatArray) -> FloatArray:
     """lnΓ(α + ½) − lnΓ(α), the normalising constant of Student's t; its derivative is −ΔΨ(α)."""
-    return np.log(alpha) - 0.5 * np.log(alpha + 0.25) + _series(_chebyshev.GAMMA, alpha)
+    root = np.where(np.isinf(alpha), np.inf, alpha / np.sqrt(alpha + 0.25))
+    return np.log(root) + _series(_chebyshev.GAMMA, alpha)
 
 
 @_elementwise

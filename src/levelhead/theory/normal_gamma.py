@@ -1,0 +1,185 @@
+"""The normal-gamma prior on mean and precision of a Gaussian label, and Student's t that it implies.
+
+`NormalGamma(m, ν, α, β)` says: the precision τ is Gamma(α, rate β), and given τ the mean μ is
+N(m, 1/(ντ)). A label y ~ N(μ, 1/τ) then has Student's t as its marginal, equation (3).
+
+>>> prior = NormalGamma(m=0.0, nu=1.0, alpha=2.0, beta=1.0)
+>>> posterior = prior.update(1.5)
+>>> float(posterior.m), float(posterior.alpha)
+(0.75, 2.5)
+>>> float(prior.marginal.sigma)
+2.0
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma, gammaln, stdtr, stdtrit
+
+from levelhead.theory.special import log_gamma_ratio
+
+FloatArray = NDArray[np.float64]
+_HUGE = 1e150  # beyond it r² would overflow, and ln(1 + r²) is 2 ln r
+
+
+class MeanAndPrecision(NamedTuple):
+    """Draws of (μ, τ)."""
+
+    mu: FloatArray
+    tau: FloatArray
+
+
+def _frozen(value: ArrayLike) -> FloatArray:
+    array = np.array(value, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def _check_positive(name: str, value: FloatArray) -> None:
+    bad = np.flatnonzero(~(value > 0))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be positive; {bad.size} of {value.size} values are not "
+            f"(first at position {bad[0]}: {value.ravel()[bad[0]]})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StudentT:
+    """Student's t with 2α degrees of freedom, location m and squared scale σ/α, equation (3)."""
+
+    m: FloatArray
+    alpha: FloatArray
+    sigma: FloatArray
+
+    def __post_init__(self) -> None:
+        m, alpha, sigma = np.broadcast_arrays(_frozen(self.m), _frozen(self.alpha), _frozen(self.sigma))
+        _check_positive("alpha", alpha)
+        _check_positive("sigma", sigma)
+        for name, value in (("m", m), ("alpha", alpha), ("sigma", sigma)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def scale(self) -> FloatArray:
+        """√(σ/α)."""
+        return np.sqrt(self.sigma / self.alpha)
+
+    @property
+    def variance(self) -> FloatArray:
+        """V_St = σ/(α − 1), equation (9); infinite for α ≤ 1."""
+        excess = self.alpha - 1
+        return np.where(excess > 0, self.sigma / np.where(excess > 0, excess, 1.0), np.inf)
+
+    def logpdf(self, y: ArrayLike) -> FloatArray:
+        """Log density, stable for any residual that a float can hold."""
+        r: FloatArray = (np.asarray(y, dtype=np.float64) - self.m) / np.sqrt(2 * self.sigma)
+        tail = np.log1p(np.minimum(np.abs(r), _HUGE) ** 2) + 2 * np.log(np.maximum(np.abs(r) / _HUGE, 1))
+        peak = log_gamma_ratio(self.alpha) - 0.5 * np.log(2 * np.pi * self.sigma)
+        result: FloatArray = peak - (self.alpha + 0.5) * tail
+        return result
+
+    def cdf(self, y: ArrayLike) -> FloatArray:
+        """Probability of a label below y."""
+        result: FloatArray = stdtr(2 * self.alpha, (np.asarray(y, dtype=np.float64) - self.m) / self.scale)
+        return result
+
+    def quantile(self, q: ArrayLike) -> FloatArray:
+        """The label below which a share q of the labels lies."""
+        q = np.asarray(q, dtype=np.float64)
+        if not np.all((q >= 0) & (q <= 1)):
+            raise ValueError(f"quantile levels lie between 0 and 1, got {q.min()} to {q.max()}")
+        result: FloatArray = self.m + self.scale * stdtrit(2 * self.alpha, q)
+        return result
+
+    def sample(
+        self, size: int | tuple[int, ...] = (), *, random_state: int | np.random.Generator
+    ) -> FloatArray:
+        """Labels of shape `size` + the shape of the parameters."""
+        rng = np.random.default_rng(random_state)
+        return self.m + self.scale * rng.standard_t(2 * self.alpha, _shape(size) + self.m.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalGamma:
+    """The prior as an immutable value; its fields are arrays of one shape (arguments broadcast)."""
+
+    m: FloatArray
+    nu: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+
+    def __post_init__(self) -> None:
+        names = ("m", "nu", "alpha", "beta")
+        values = np.broadcast_arrays(*(_frozen(getattr(self, name)) for name in names))
+        if not np.isfinite(values[0]).all():
+            raise ValueError("m must be finite")
+        for name, value in zip(names, values, strict=True):
+            if name != "m":
+                _check_positive(name, value)
+            object.__setattr__(self, name, value)
+
+    @property
+    def sigma(self) -> FloatArray:
+        """σ = β(ν+1)/ν, equation (4)."""
+        return self.beta * (self.nu + 1) / self.nu
+
+    @property
+    def marginal(self) -> StudentT:
+        """The distribution of one label, equation (3)."""
+        return StudentT(self.m, self.alpha, self.sigma)
+
+    def update(self, y: ArrayLike) -> Self:
+        """The posterior after one label for each prior, equation (10)."""
+        z = np.asarray(y, dtype=np.float64) - self.m
+        m = self.m + z / (self.nu + 1)  # (νm + y)/(ν + 1)
+        beta = self.beta + self.nu / (self.nu + 1) * z * z / 2
+        return type(self)(m, self.nu + 1, self.alpha + 0.5, beta)
+
+    def update_many(self, labels: ArrayLike) -> Self:
+        """The posterior after all labels along the first axis: the same as one `update` after another."""
+        y = np.asarray(labels, dtype=np.float64)
+        if y.ndim == 0:
+            raise ValueError("labels need an axis to run along; for a single label use update(y)")
+        n = y.shape[0]
+        if n == 0:
+            return self
+        mean = y.mean(axis=0)
+        scatter = ((y - mean) ** 2).sum(axis=0)
+        z = mean - self.m
+        m = self.m + n * z / (self.nu + n)
+        beta = self.beta + scatter / 2 + self.nu * n / (self.nu + n) * z * z / 2
+        return type(self)(m, self.nu + n, self.alpha + n / 2, beta)
+
+    def kl(self, other: "NormalGamma") -> FloatArray:
+        """KL divergence from this distribution to another; equation (11) if this one is the posterior."""
+        ratio = other.beta / self.beta
+        rate = other.alpha * -np.log(ratio) + self.alpha * (ratio - 1)
+        shape = gammaln(other.alpha) - gammaln(self.alpha) - (other.alpha - self.alpha) * digamma(self.alpha)
+        counts = 0.5 * (other.nu / self.nu - 1 - np.log(other.nu / self.nu))
+        location = self.alpha / self.beta * other.nu * (other.m - self.m) ** 2 / 2
+        result: FloatArray = location + counts + rate + shape
+        return result
+
+    def logpdf(self, mu: ArrayLike, tau: ArrayLike) -> FloatArray:
+        """Log density of (μ, τ)."""
+        mu, tau = np.asarray(mu, dtype=np.float64), np.asarray(tau, dtype=np.float64)
+        of_tau = self.alpha * np.log(self.beta) - gammaln(self.alpha) + (self.alpha - 1) * np.log(tau)
+        of_mu = 0.5 * np.log(self.nu * tau / (2 * np.pi)) - self.nu * tau * (mu - self.m) ** 2 / 2
+        result: FloatArray = of_tau - self.beta * tau + of_mu
+        return result
+
+    def sample(
+        self, size: int | tuple[int, ...] = (), *, random_state: int | np.random.Generator
+    ) -> MeanAndPrecision:
+        """Draws of (μ, τ) of shape `size` + the shape of the parameters."""
+        rng = np.random.default_rng(random_state)
+        shape = _shape(size) + self.m.shape
+        tau = rng.gamma(self.alpha, 1 / self.beta, shape)
+        mu = rng.normal(self.m, 1 / np.sqrt(self.nu * tau), shape)
+        return MeanAndPrecision(mu, tau)
+
+
+def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (size,) if isinstance(size, int) else tuple(size)
