@@ -2,6 +2,9 @@
 
 import os
 
+# Small LAPACK calls must not wait for threads that other processes keep busy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser

@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 
 from levelhead.losses import student
 from levelhead.theory import prognosis
+from levelhead.theory.separation import estimate_contamination
 from levelhead.theory.special import alpha_minus_A
 
 OUTLIERS = {
@@ -71,13 +72,14 @@ def corrected(function, fitted: Fit, epsilon: float) -> float:
 def one_draw(rng: np.random.Generator, kind: str, n: int, share: float) -> list[float]:
     y, epsilon = draw(rng, kind, n, share)
     fitted = fit(y)
-    estimate = prognosis.estimate_contamination(y - fitted.m, fitted.alpha, fitted.sigma)
+    prognostic = float(prognosis.prognostic_variance(fitted.alpha, fitted.sigma))
+    estimate = estimate_contamination(y - fitted.m, prognostic)
     return [
-        float(prognosis.prognostic_variance(fitted.alpha, fitted.sigma)),
+        prognostic,
         corrected(prognosis.first_order_variance, fitted, epsilon),
         corrected(prognosis.far_variance, fitted, epsilon),
         corrected(prognosis.far_variance, fitted, estimate.epsilon),
-        float(estimate.clean_variance(fitted.alpha, fitted.sigma)),
+        estimate.variance_ratio * prognostic,
         estimate.epsilon - epsilon,
         estimate.standard_error,
     ]

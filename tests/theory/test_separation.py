@@ -1,0 +1,163 @@
+"""The share of wrong labels and the variance of the clean ones, from residuals with a known truth."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from levelhead.theory.prognosis import prognostic_variance
+from levelhead.theory.separation import estimate_contamination
+
+SCRIPT = Path(__file__).parents[2] / "docs/tables/estimation_bias.py"
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    """The script that measures the biases for the manual, as a module."""
+    spec = importlib.util.spec_from_file_location("estimation_bias", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MEASURED = {  # largest bias of the fitted variance, and of ε̂, that is granted at ε = 0, 0.01, 0.05, 0.2
+    "Gaussian, sd 10": (0.05, (0.004, 0.004, 0.006, 0.02)),
+    "uniform, −8 to 32": (0.05, (0.004, 0.004, 0.006, 0.02)),
+    "Student, 2 dof, scale 5": (0.10, (0.004, 0.006, 0.015, 0.05)),
+    "cluster at 8, sd 0.5": (0.05, (0.004, 0.004, 0.004, 0.004)),
+    "near cluster at 5, sd 1": (0.12, (0.004, 0.015, 0.045, 0.09)),
+}
+
+
+@pytest.mark.parametrize("n", [200, 1000, 10_000])
+@pytest.mark.parametrize("kind", MEASURED)
+def test_biases_by_simulation(simulation, kind, n):
+    of_variance, of_epsilon = MEASURED[kind]
+    draws = {200: 40, 1000: 20, 10_000: 6}[n]
+    for share, granted in zip(simulation.SHARES, of_epsilon, strict=True):
+        row = simulation.measure(kind, n, share, draws)
+        noise = 3 / np.sqrt(draws)
+        assert abs(row["ε̂ − ε"]) < granted + noise * row["sd of ε̂ − ε"], (share, row)
+        assert abs(row["fitted"]) < of_variance + noise * 1.6 / np.sqrt(n), (share, row)
+        if share == 0:
+            assert row["ε̂ − ε"] < 0.01
+
+
+def test_clean_labels_stay_clean():
+    """At ε = 0 and n = 1,000 no draw may invent more than one per cent of outliers."""
+    rng = np.random.default_rng(11)
+    for _ in range(100):
+        estimate = estimate_contamination(rng.normal(size=1000), 1.0)
+        assert estimate.epsilon <= 0.01
+
+
+def test_standard_error_covers_the_truth(simulation):
+    rng = np.random.default_rng(5)
+    errors = []
+    for _ in range(60):
+        y, _ = simulation.draw(rng, "Gaussian, sd 10", 1000, 0.1)
+        fitted = simulation.fit(y)
+        estimate = estimate_contamination(y - fitted.m, prognostic_variance(fitted.alpha, fitted.sigma))
+        errors.append((estimate.epsilon - 0.1) / estimate.standard_error)
+    assert 0.6 < np.std(errors) < 1.2
+
+
+def test_posterior_probability_is_calibrated(simulation):
+    """Among labels given a probability near p, a share near p is wrong, also where both overlap."""
+    rng = np.random.default_rng(8)
+    n, share = 40_000, 0.2
+    y, epsilon = simulation.draw(rng, "Gaussian, sd 10", n, share)
+    wrong = np.arange(n) < epsilon * n
+    fitted = simulation.fit(y)
+    z = y - fitted.m
+    variance = prognostic_variance(fitted.alpha, fitted.sigma)
+    p = estimate_contamination(z, variance).probability(z, variance)
+    assert p.sum() / n == pytest.approx(share, abs=0.01)
+    for low, high in [(0, 0.1), (0.1, 0.5), (0.5, 0.9), (0.9, 1.01)]:
+        group = (p >= low) & (p < high)
+        assert group.sum() > 100
+        assert wrong[group].mean() == pytest.approx(p[group].mean(), abs=0.05)
+
+
+def test_estimate_uses_the_local_variance():
+    """Noise that depends on x must not look like wrong labels once it is divided out."""
+    rng = np.random.default_rng(2)
+    scale = np.exp(rng.normal(size=5000))
+    z = scale * rng.normal(size=5000)
+    told = estimate_contamination(z, scale**2)
+    untold = estimate_contamination(z, scale.mean() ** 2)
+    assert told.epsilon < 0.01
+    assert told.variance_ratio == pytest.approx(1, abs=0.05)
+    assert untold.epsilon > 0.05
+
+
+def test_estimate_is_equivariant_and_repeatable():
+    rng = np.random.default_rng(4)
+    z = np.concatenate([rng.normal(size=950), rng.uniform(-20, 40, 50)])
+    one = estimate_contamination(z, 1.1)
+    other = estimate_contamination(1e6 * z[::-1], 1.1e12)
+    assert other.epsilon == pytest.approx(one.epsilon, rel=1e-5)
+    assert other.variance_ratio == pytest.approx(one.variance_ratio, rel=1e-5)
+
+
+def test_known_epsilon_is_kept():
+    rng = np.random.default_rng(4)
+    z = np.concatenate([rng.normal(size=900), rng.normal(0, 10, 100)])
+    estimate = estimate_contamination(z, 1.1, epsilon=0.1)
+    assert estimate.epsilon == pytest.approx(0.1)
+    assert estimate.standard_error == 0
+    assert 1.1 * estimate.variance_ratio == pytest.approx(1, abs=0.12)
+
+
+def test_absurd_labels_do_no_harm():
+    rng = np.random.default_rng(4)
+    z = np.concatenate([rng.normal(size=990), np.full(10, 1e300)])
+    estimate = estimate_contamination(z, 1.1)
+    assert estimate.epsilon == pytest.approx(0.01, abs=0.004)
+    p = estimate.probability(z, 1.1)
+    assert (p[-10:] == 1).all()
+    assert np.isfinite(p).all()
+
+
+@pytest.mark.parametrize(
+    ("z", "options", "message"),
+    [
+        (np.zeros(5), {}, "5 residuals cannot tell"),
+        (np.zeros(50), {}, "exactly 0"),
+        ([np.nan] * 2 + [1.0] * 20, {}, "2 residuals are not finite"),
+        (np.ones(20), {"epsilon": 1.5}, r"epsilon is 1\.5"),
+        (np.ones(20), {"core": "cauchy"}, "choose 'gaussian' or 'student'"),
+    ],
+)
+def test_hopeless_residuals_are_refused(z, options, message):
+    with pytest.raises(ValueError, match=message):
+        estimate_contamination(z, 1.0, **options)
+
+
+def test_variance_must_be_positive():
+    with pytest.raises(ValueError, match="variance must be positive"):
+        estimate_contamination(np.ones(20), np.zeros(20))
+
+
+def test_student_core_forgives_heavy_tails():
+    """Clean noise with five degrees of freedom is no reason to call labels wrong; far ones still are."""
+    rng = np.random.default_rng(6)
+    clean = rng.standard_t(5, size=4000)
+    z = np.concatenate([clean, rng.normal(0, 40, 200)])
+    strict = estimate_contamination(z, 1.0)
+    lenient = estimate_contamination(z, 1.0, core="student")
+    assert strict.epsilon > 0.06
+    assert lenient.epsilon == pytest.approx(200 / 4200, abs=0.01)
+    assert 1 / lenient.tail == pytest.approx(5, abs=1.5)
+    assert lenient.variance_ratio == pytest.approx(5 / 3, rel=0.1)
+    assert estimate_contamination(clean, 1.0, core="student").epsilon < 0.005
+
+
+def test_student_core_is_gaussian_on_gaussian_noise():
+    rng = np.random.default_rng(9)
+    for _ in range(10):
+        estimate = estimate_contamination(rng.normal(size=1000), 1.0, core="student")
+        assert estimate.tail < 0.1
+        assert estimate.epsilon <= 0.01
+        assert estimate.variance_ratio == pytest.approx(1, abs=0.2)
