@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import quad
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import BayesianRidge, LinearRegression
@@ -277,6 +279,23 @@ def test_scorers_weigh_rows_or_say_that_they_cannot(linear):
         metrics.get_scorer("neg_ause")(model, X, y, sample_weight=w)
     with pytest.raises(ValueError, match="there is no scorer 'r2'; choose one of robust_r2"):
         metrics.get_scorer("r2")
+
+
+def test_scorers_are_routed_their_weights(linear):
+    X, y = linear
+    w = np.r_[np.zeros(60), np.ones(60)]
+    scorer = metrics.get_scorer("neg_crps").set_score_request(sample_weight=True)
+    folds = [(np.arange(120), np.arange(120))]
+    weights = {"sample_weight": w}
+    unset, unweighted = metrics.get_scorer("neg_crps"), metrics.get_scorer("neg_ause")
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = cross_val_score(TwoViews(), X, y, scoring=scorer, cv=folds, params=weights)
+        plain = cross_val_score(TwoViews(), X, y, scoring=unweighted, cv=folds)
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            cross_val_score(TwoViews(), X, y, scoring=unset, cv=folds, params=weights)
+    model = TwoViews().fit(X, y)
+    assert routed[0] == pytest.approx(metrics.get_scorer("neg_crps")(model, X[60:], y[60:]))
+    assert plain[0] == pytest.approx(metrics.get_scorer("neg_ause")(model, X, y))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Equal-weight mixtures of Gaussians or of Student's t: density, distribution and quantile functions.
 
-Every function takes the members along the first axis; all further axes are broadcast against the points.
-A `Family` is a standard distribution around 0; members are shifted and scaled copies of it.
+The members lie along the first axis, the rows along the second. A `Family` is a standard distribution that is
+symmetric around 0; members are shifted and scaled copies of it.
 """
 
 from collections.abc import Callable
@@ -9,172 +9,180 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import logsumexp, ndtr, ndtri, stdtr, stdtrit
 
 from levelhead.theory.special import log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
-_LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 _EPS = np.finfo(np.float64).eps
 _FAR = 1e300  # where the search for a quantile of heavy tails begins at the latest
 _FAR_STUDENT = 1e40  # beyond it Student's t is its power law to the last digit
-_MAX_STEPS = 400  # every fourth step halves the bracket; usually six are enough
+_MAX_STEPS = 400  # six are usual; steps that only halve a bracket of 1e300 need some 70
 
 
 @dataclass(frozen=True)
 class Family:
-    """Log density, distribution function, its logarithm and its inverse, of a standard symmetric member.
+    """A standard distribution; the second argument is the shape of each member.
 
-    The second argument is the shape parameter of each member: α for Student's t with 2α degrees of freedom,
-    ignored by the Gaussian.
+    The shape is α for Student's t with 2α degrees of freedom; the Gaussian has none and ignores it. The
+    density is its value at 0 times a kernel; `quantile` need only be right up to the median.
     """
 
-    log_density: Callable[[FloatArray, FloatArray], FloatArray]
+    log_peak: Callable[[FloatArray], FloatArray]
+    log_kernel: Callable[[FloatArray, FloatArray], FloatArray]
     distribution: Callable[[FloatArray, FloatArray], FloatArray]
-    log_distribution: Callable[[FloatArray, FloatArray], FloatArray]
     quantile: Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _gaussian_log_density(z: FloatArray, _: FloatArray) -> FloatArray:
-    return np.asarray(-0.5 * z * z - _LOG_SQRT_2PI)
+def _gaussian_log_peak(shape: FloatArray) -> FloatArray:
+    return np.full_like(shape, -0.5 * np.log(2 * np.pi))
 
 
-def _student_log_density(z: FloatArray, alpha: FloatArray) -> FloatArray:
-    """−L of Algorithm 2 in units of the scale √(σ/α)."""
-    square = z * z / (2 * alpha)
-    log_square = np.where(np.isinf(square), 2 * np.log(np.abs(z)) - np.log(2 * alpha), np.log1p(square))
-    return log_gamma_ratio(alpha) - 0.5 * np.log(2 * np.pi * alpha) - (alpha + 0.5) * log_square
+def _gaussian_log_kernel(z: FloatArray, _: FloatArray) -> FloatArray:
+    return np.asarray(-0.5 * z * z)
 
 
-def _gaussian_cdf(z: FloatArray, _: FloatArray) -> FloatArray:
+def _gaussian_distribution(z: FloatArray, _: FloatArray) -> FloatArray:
     return np.asarray(ndtr(z))
-
-
-def _gaussian_log_cdf(z: FloatArray, _: FloatArray) -> FloatArray:
-    return np.asarray(log_ndtr(z))
 
 
 def _gaussian_quantile(p: FloatArray, _: FloatArray) -> FloatArray:
     return np.asarray(ndtri(p))
 
 
+def _student_log_peak(alpha: FloatArray) -> FloatArray:
+    return log_gamma_ratio(alpha) - 0.5 * np.log(2 * np.pi * alpha)
+
+
+def _student_log_kernel(z: FloatArray, alpha: FloatArray) -> FloatArray:
+    """−(α+½) ln(1 + z²/(2α)), also where z² overflows."""
+    with np.errstate(over="ignore"):
+        square = z * z / (2 * alpha)
+    overflown = np.isinf(square)
+    log_square = np.log1p(np.where(overflown, 0.0, square))
+    if overflown.any():
+        far = 2 * np.log(np.where(overflown, np.abs(z), 1.0)) - np.log(2 * alpha)
+        log_square = np.where(overflown, far, log_square)
+    return np.asarray(-(alpha + 0.5) * log_square)
+
+
 def _student_log_tail(alpha: FloatArray) -> FloatArray:
     """Ln C of the power law F(z) = C |z|^(−2α) that holds far out on the left."""
-    log_c = log_gamma_ratio(alpha) - 0.5 * np.log(2 * np.pi * alpha)
-    return np.asarray(log_c + (alpha - 0.5) * np.log(2 * alpha))
+    return np.asarray(_student_log_peak(alpha) + (alpha - 0.5) * np.log(2 * alpha))
 
 
-def _student_log_cdf(z: FloatArray, alpha: FloatArray) -> FloatArray:
+def _student_distribution(z: FloatArray, alpha: FloatArray) -> FloatArray:
     """From `stdtr`, and from the power law where it would square z and overflow."""
     far = z < -_FAR_STUDENT
-    tail = _student_log_tail(alpha) - 2 * alpha * np.log(np.where(far, -z, 1.0))
-    with np.errstate(divide="ignore"):
-        return np.where(far, tail, np.log(stdtr(2 * alpha, np.where(far, 0.0, z))))
-
-
-def _student_cdf(z: FloatArray, alpha: FloatArray) -> FloatArray:
-    far = z < -_FAR_STUDENT
-    return np.where(far, np.exp(_student_log_cdf(z, alpha)), stdtr(2 * alpha, np.where(far, 0.0, z)))
+    near = np.asarray(stdtr(2 * alpha, np.where(far, 0.0, z)))
+    if not far.any():
+        return near
+    log_tail = _student_log_tail(alpha) - 2 * alpha * np.log(np.where(far, -z, np.inf))
+    return np.where(far, np.exp(log_tail), near)
 
 
 def _student_quantile(p: FloatArray, alpha: FloatArray) -> FloatArray:
-    """For p ≤ ½, from `stdtrit`, and from the power law where that breaks down."""
+    """From `stdtrit`, and from the power law where that breaks down."""
     log_far = (_student_log_tail(alpha) - np.log(p)) / (2 * alpha)
     far = (log_far > np.log(_FAR_STUDENT)) & (alpha < 1e6)
     with np.errstate(over="ignore"):
         return np.where(far, -np.exp(log_far), stdtrit(2 * alpha, np.where(far, 0.5, p)))
 
 
-GAUSSIAN = Family(_gaussian_log_density, _gaussian_cdf, _gaussian_log_cdf, _gaussian_quantile)
-STUDENT = Family(_student_log_density, _student_cdf, _student_log_cdf, _student_quantile)
+GAUSSIAN = Family(_gaussian_log_peak, _gaussian_log_kernel, _gaussian_distribution, _gaussian_quantile)
+STUDENT = Family(_student_log_peak, _student_log_kernel, _student_distribution, _student_quantile)
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Members of one family with equal weights; `shape` is the α of each for Student's t."""
+    """Members of one family with equal weights; every array has the shape (members, rows)."""
 
     family: Family
     location: FloatArray
     scale: FloatArray
     shape: FloatArray
+    log_peak: FloatArray
+
+    @classmethod
+    def of(cls, family: Family, location: FloatArray, scale: FloatArray, shape: FloatArray) -> "Mixture":
+        """Members of a family with these locations, scales and shapes."""
+        return cls(family, location, scale, shape, family.log_peak(shape) - np.log(scale))
 
     def logpdf(self, y: FloatArray) -> FloatArray:
         """Ln mean_k p_k(y), without underflow in the far tails."""
-        with np.errstate(over="ignore", divide="ignore"):
-            z, scale, shape = self._standard(y)
-            members = self.family.log_density(z, shape) - np.log(scale)
-        return _log_mean(members)
+        with np.errstate(over="ignore"):
+            members = self._log_densities(y)
+        if len(members) == 1:
+            return np.asarray(members[0])
+        return np.asarray(logsumexp(members, axis=0) - np.log(len(members)))
 
     def cdf(self, y: FloatArray) -> FloatArray:
         """mean_k F_k(y)."""
         with np.errstate(over="ignore"):
-            z, _, shape = self._standard(y)
-        return np.asarray(self.family.distribution(z, shape).mean(axis=0))
+            z = (y - self._along(self.location, y)) / self._along(self.scale, y)
+        return np.asarray(self.family.distribution(z, self._along(self.shape, y)).mean(axis=0))
 
     def ppf(self, q: float) -> FloatArray:
-        """The q-quantile of each column.
+        """The q-quantile of each row.
 
         The quantiles of the members enclose that of their mixture. Above the median the problem is
         reflected, so that both tails have their full precision.
         """
         sign, p = (-1.0, 1 - q) if q > 0.5 else (1.0, q)
-        lower = Mixture(self.family, sign * self.location, self.scale, self.shape)
+        lower = Mixture(self.family, sign * self.location, self.scale, self.shape, self.log_peak)
         with np.errstate(over="ignore"):
             ends = lower.location + self.scale * self.family.quantile(np.full_like(self.shape, p), self.shape)
         if len(ends) == 1:
             return np.asarray(sign * ends[0])
-        y = lower._search(np.log(p), np.clip(ends, -_FAR, _FAR))
-        return sign * np.where(y > -_FAR, y, -np.inf)
+        y = lower._search(p, np.clip(ends, -_FAR, _FAR))
+        return sign * np.where(y > -0.99 * _FAR, y, -np.inf)
 
-    def _search(self, log_p: float, ends: FloatArray) -> FloatArray:
-        """The root of ln F = ln p between the ends: Newton's method, with bisection as its safeguard."""
+    def _search(self, p: float, ends: FloatArray) -> FloatArray:
+        """The root of ln F = ln p between the ends: by Newton's steps while they halve, else by bisection.
+
+        F is at least p/members everywhere in between, so its logarithm is safe to take.
+        """
         low, high, y = ends.min(axis=0), ends.max(axis=0), np.median(ends, axis=0)
         tolerance = 1e-14 * self.scale.min(axis=0)
+        stride = np.full_like(y, np.inf)
         active = np.flatnonzero(high > low)
-        for step in range(_MAX_STEPS):
+        for _ in range(_MAX_STEPS):
             if active.size == 0:
                 break
-            part, now = self._columns(active), y[active]
-            excess, slope = part._excess(now, log_p)
-            high[active] = np.where(excess >= 0, now, high[active])
-            low[active] = np.where(excess <= 0, now, low[active])
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                newton = now - excess / slope
+            part, now = self._rows(active), y[active]
+            ratio = part.cdf(now) / p
+            low[active] = np.where(ratio <= 1, now, low[active])
+            high[active] = np.where(ratio >= 1, now, high[active])
+            with np.errstate(all="ignore"):  # without density there is no step, and bisection takes over
+                newton = now - np.log(ratio) * (ratio * p / part._density(now))
             inside = (newton >= low[active]) & (newton <= high[active])
             near = tolerance[active] + 4 * _EPS * np.abs(now)
             done = (inside & (np.abs(newton - now) <= near)) | (high[active] - low[active] <= near)
-            bisect = ~inside | ((step % 4 == 3) & ~done)
-            middle = part._middle(low[active], high[active])
-            y[active] = np.where(bisect, middle, newton)
+            keep = inside & (done | (np.abs(newton - now) <= 0.5 * stride[active]))
+            y[active] = np.where(keep, newton, part._middle(low[active], high[active]))
+            stride[active] = np.abs(y[active] - now)
             active = active[~done]
         return y
 
-    def _excess(self, y: FloatArray, log_p: float) -> tuple[FloatArray, FloatArray]:
-        """Ln F(y) − ln p and its derivative f/F."""
-        with np.errstate(divide="ignore", over="ignore"):
-            z, _, shape = self._standard(y)
-            log_cdf = _log_mean(self.family.log_distribution(z, shape))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return log_cdf - log_p, np.exp(self.logpdf(y) - log_cdf)
-
     def _middle(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Halfway on the scale of asinh: 1,000 orders of magnitude in a dozen steps, for heavy tails."""
+        """Halfway on the scale of asinh: heavy tails span hundreds of orders of magnitude."""
         centre, unit = self.location.mean(axis=0), self.scale.min(axis=0)
         u = 0.5 * (np.arcsinh((low - centre) / unit) + np.arcsinh((high - centre) / unit))
         return np.asarray(np.clip(centre + unit * np.sinh(u), low, high))
 
-    def _standard(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The points in units of each member, with scale and shape laid out alike."""
-        extra = (1,) * max(y.ndim - self.location.ndim + 1, 0)
-        layout = (len(self.location), *extra, *self.location.shape[1:])
-        scale = self.scale.reshape(layout)
-        return (y - self.location.reshape(layout)) / scale, scale, self.shape.reshape(layout)
+    def _density(self, y: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(np.exp(self._log_densities(y)).mean(axis=0))
 
-    def _columns(self, index: NDArray[np.intp]) -> "Mixture":
-        return Mixture(self.family, self.location[:, index], self.scale[:, index], self.shape[:, index])
+    def _log_densities(self, y: FloatArray) -> FloatArray:
+        z = (y - self._along(self.location, y)) / self._along(self.scale, y)
+        return self.family.log_kernel(z, self._along(self.shape, y)) + self._along(self.log_peak, y)
 
+    def _along(self, array: FloatArray, y: FloatArray) -> FloatArray:
+        """An array of shape (members, rows), laid out against points of shape (…, rows)."""
+        extra = (1,) * max(y.ndim - 1, 0)
+        return array.reshape(len(array), *extra, array.shape[1])
 
-def _log_mean(log_members: FloatArray) -> FloatArray:
-    if len(log_members) == 1:
-        return np.asarray(log_members[0])
-    return np.asarray(logsumexp(log_members, axis=0) - np.log(len(log_members)))
+    def _rows(self, index: NDArray[np.intp]) -> "Mixture":
+        arrays = (self.location, self.scale, self.shape, self.log_peak)
+        return Mixture(self.family, *(array[:, index] for array in arrays))

@@ -21,7 +21,7 @@ or (n_members, n) for an equal-weight mixture of Gaussians, that is `member_mean
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -191,6 +191,7 @@ class Scorer:
     sign : −1 for losses.
     wants : "mean" (`predict`), "moments" (mean and variance) or "members" (those of every member).
     weighted : whether the measure takes a sample_weight.
+    request : whether to ask for the sample_weight that metadata routing carries; see `set_score_request`.
     """
 
     name: str
@@ -198,6 +199,7 @@ class Scorer:
     sign: float
     wants: Literal["mean", "moments", "members"]
     weighted: bool = True
+    request: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score of the estimator on X, y."""
@@ -205,6 +207,19 @@ class Scorer:
             raise ValueError(f"{self.name} takes no sample_weight; leave it out")
         options = {"sample_weight": sample_weight} if self.weighted else {}
         return self.sign * self.function(y, *self._answer(estimator, X), **options)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> "Scorer":
+        """A copy that asks metadata routing for the sample_weight (True, or its alias), or declines it."""
+        return replace(self, request=sample_weight)
+
+    def get_metadata_routing(self) -> Any:
+        """What metadata routing asks a scorer."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        asked = MetadataRequest(owner=self)
+        if self.weighted:
+            asked.score.add_request(param="sample_weight", alias=self.request)
+        return asked
 
     def _answer(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
         if self.wants == "mean":

@@ -139,7 +139,8 @@ class Prediction(Distribution):
             a = _checks.positive("alpha", _members("alpha", alpha, m.shape))
             s = _checks.positive("sigma", _members("sigma", sigma, m.shape))
             self._store(member_alpha=a, member_sigma=s)
-        self._store(mixture=Mixture(GAUSSIAN, m, _read_only(np.sqrt(v)), m))
+        std = _read_only(np.sqrt(v))
+        self._store(mixture=Mixture.of(GAUSSIAN, m, std, shape=std))  # a Gaussian ignores its shape
 
     @classmethod
     def from_student(cls, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> "Prediction":
@@ -207,16 +208,16 @@ class Prediction(Distribution):
     def contaminated(self) -> ContaminatedMarginal:
         """The labels as they are given: Student's t with 2α degrees of freedom, squared scale σ/α (3)."""
         alpha, sigma = self._student("contaminated")
-        return ContaminatedMarginal(Mixture(STUDENT, self.member_mean, np.sqrt(sigma / alpha), alpha))
+        scale = np.sqrt(sigma) / np.sqrt(alpha)  # σ/α itself could underflow
+        return ContaminatedMarginal(Mixture.of(STUDENT, self.member_mean, scale, alpha))
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> FloatArray:
-        """N clean labels for every row, shape (n, number of rows)."""
+        """Draws of the clean label, `n` for every row: shape (n, number of rows)."""
         rng = _checks.generator(random_state)
         member = rng.integers(self.n_members, size=(n, len(self)))
         row = np.arange(len(self))
-        return self.member_mean[member, row] + self.mixture.scale[member, row] * rng.standard_normal(
-            member.shape
-        )
+        noise = self.mixture.scale[member, row] * rng.standard_normal(member.shape)
+        return np.asarray(self.member_mean[member, row] + noise)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """A table with a row for every row and a column for every attribute."""
