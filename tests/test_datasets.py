@@ -73,6 +73,12 @@ def test_download_is_checked_and_kept(server, tmp_path):
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["toy.csv"]
 
 
+def test_the_default_cache_is_the_users_own(monkeypatch, tmp_path):
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert datasets._user_cache().name == "levelhead" or datasets._user_cache().parent.name == "levelhead"
+
+
 def test_the_folder_comes_before_the_cache(server, tmp_path, monkeypatch):
     monkeypatch.setenv(datasets.ENVIRONMENT, str(tmp_path))
     (tmp_path / "toy.csv").write_text(CSV)

@@ -145,6 +145,32 @@ def test_quantiles_invert_the_distribution(seed, gap, spread, q):
     assert (prediction.cdf(y + reach) >= q * (1 - 1e-13)).all()
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    m=st.lists(st.floats(-1e100, 1e100), min_size=2, max_size=2),
+    log_sigma=st.floats(-200, 200),
+    alpha=st.floats(1e-3, 1e12),
+    y=st.floats(allow_nan=False),
+    q=st.floats(1e-12, 1 - 1e-12),
+)
+def test_no_answer_is_ever_nan(m, log_sigma, alpha, y, q):
+    sigma = 10**log_sigma
+    prediction = Prediction.from_student(np.reshape(m, (2, 1)), [[alpha], [0.3]], [[sigma], [1.0]])
+    answers = [prediction.mean, prediction.std, prediction.alpha, prediction.student_var]
+    answers += [prediction.finite_student_var, prediction.sample(3, random_state=0)]
+    for distribution in (prediction, prediction.contaminated):
+        answers += [distribution.logpdf(y), distribution.pdf(y), distribution.cdf(y), distribution.ppf(q)]
+    assert not any(np.isnan(answer).any() for answer in answers)
+    assert repr(prediction).count("\n") == 2
+
+
+@pytest.mark.parametrize("q", [1e-4, 0.3, 0.7])
+def test_quantiles_of_members_that_are_absurdly_far_apart(q):
+    """Each member holds one half, and beside the gap it is a point."""
+    prediction = Prediction([[1e87], [1e63]], [[1e100], [1.0]])
+    assert_allclose(prediction.ppf(q), 1e63 if q < 0.5 else 1e87, rtol=1e-14)
+
+
 def test_quantiles_mirror_when_the_prediction_does(ensemble):
     mirrored = Prediction(-ensemble.member_mean, ensemble.member_var)
     assert_array_equal(mirrored.ppf(0.125), -ensemble.ppf(0.875))
@@ -315,6 +341,8 @@ def test_repr_of_many_rows_without_trust():
         (([1.0, 1.0], [1.0]), r"var has shape \(1, 1\) but mean has \(1, 2\)"),
         ((np.zeros((2, 2, 2)), np.ones((2, 2, 2))), r"mean has shape \(2, 2, 2\)"),
         ((["a"], [1.0]), "mean has dtype <U1; give real numbers"),
+        ((np.array([1.0, "a"], dtype=object), [1.0, 1.0]), "mean holds something that is not a number"),
+        (([10**400], [1.0]), "mean holds something that is not a number"),
         (([1j], [1.0]), "mean has dtype complex128"),
         (([[1.0], [1.0, 2.0]], [1.0]), "mean is no rectangular array"),
     ],
@@ -322,6 +350,13 @@ def test_repr_of_many_rows_without_trust():
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Prediction(*arguments)
+
+
+def test_integers_float32_and_object_columns_are_taken():
+    for dtype in (np.int8, np.float32, object):
+        prediction = Prediction(np.array([1, 2], dtype=dtype), np.array([3, 4], dtype=dtype))
+        assert prediction.var.dtype == np.float64
+        assert_array_equal(prediction.var, [3, 4])
 
 
 def test_alpha_and_sigma_belong_together():

@@ -16,7 +16,7 @@ def real(name: str, value: ArrayLike) -> FloatArray:
     if given.dtype.kind == "O":
         try:
             given = given.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{name} holds something that is not a number ({error}); convert it") from error
     if given.dtype.kind not in "biuf":
         raise ValueError(f"{name} has dtype {given.dtype}; give real numbers")
