@@ -1,5 +1,7 @@
 """Every contamination spoils what it says, marks exactly that, and leaves its input alone."""
 
+import doctest
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -133,6 +135,17 @@ def test_a_ramp_rises_with_the_rank_of_its_feature(data):
     assert spoilt.mask[X[:, 0] > 0.5].mean() > 3 * spoilt.mask[X[:, 0] < -0.5].mean()
 
 
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_frames_are_handed_through(data, backend):
+    library = pytest.importorskip(backend)
+    X, y = data
+    frame, column = library.DataFrame({"a": X[:, 0], "b": X[:, 1]}), library.Series(y)
+    spoilt = c.Replaced()(frame, column, c.Ramp(), random_state=0)
+    assert spoilt.X is frame
+    assert_array_equal(spoilt.y, c.Replaced()(X, y, c.Ramp(), random_state=0).y)
+    assert_array_equal(np.asarray(column), y)
+
+
 def test_a_new_contamination_is_one_method(data):
     from dataclasses import dataclass
 
@@ -164,3 +177,7 @@ def test_bad_input_is_named(arguments, message):
 def test_unknown_names_are_answered_with_the_known_ones():
     with pytest.raises(ValueError, match="choose one of replaced, uniform, cluster"):
         c.get_contamination("gaussian")
+
+
+def test_the_examples_in_the_docstrings():
+    assert doctest.testmod(c) == (0, c.__doc__.count(">>>"))

@@ -1,5 +1,6 @@
 """Public tables from folder, cache or a (local) server, always checked; synthetic sets with a known truth."""
 
+import doctest
 import functools
 import gc
 import http.server
@@ -233,3 +234,7 @@ def test_heteroscedastic_labels_can_be_spoilt_in_any_way():
 def test_bad_sizes_are_named(call):
     with pytest.raises(ValueError, match="n is"):
         call()
+
+
+def test_the_examples_in_the_docstrings():
+    assert doctest.testmod(datasets) == (0, datasets.__doc__.count(">>>"))

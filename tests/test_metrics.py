@@ -1,5 +1,7 @@
 """Measures against direct integration, known truths, and the invariances that make them trustworthy."""
 
+import doctest
+
 import numpy as np
 import pytest
 import sklearn
@@ -316,3 +318,7 @@ def test_scorers_are_routed_their_weights(linear):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_examples_in_the_docstrings():
+    assert doctest.testmod(metrics) == (0, metrics.__doc__.count(">>>"))

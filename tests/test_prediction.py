@@ -1,5 +1,6 @@
 """Prediction: moments, densities and quantiles against independent references; never a silent NaN."""
 
+import doctest
 import pickle
 
 import mpmath
@@ -11,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import quad
 
+from levelhead import prediction
 from levelhead.prediction import Prediction
 from levelhead.theory.special import A
 
@@ -373,3 +375,7 @@ def test_bad_questions_are_named(ensemble):
         ensemble.interval(90)
     with pytest.raises(ValueError, match="y has 1 NaN values"):
         ensemble.cdf(np.nan)
+
+
+def test_the_examples_in_the_docstrings():
+    assert doctest.testmod(prediction) == (0, prediction.__doc__.count(">>>"))

@@ -109,7 +109,7 @@ class Mixture:
         return cls(family, location, scale, shape, family.log_peak(shape) - np.log(scale))
 
     def logpdf(self, y: FloatArray) -> FloatArray:
-        """Ln mean_k p_k(y), without underflow in the far tails."""
+        """The logarithm of mean_k p_k(y), without underflow in the far tails."""
         with np.errstate(over="ignore"):
             members = self._log_densities(y)
         if len(members) == 1:
