@@ -51,7 +51,8 @@ def robust_r2(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None 
 
         τ²(r) = mean of min(r², (3s)²),  s = median|r|/0.6745.
 
-    It is 1 for residuals of zero and 0 for the constant median, and near R² if all labels are right. As any
+    It is 1 for residuals of zero and 0 for the constant median, and near R² if all labels are right and not
+    too skewed (else it judges the bulk of the rows, where R² judges the few with large labels). As any
     measure that survives wrong labels in up to half of the rows, it cannot tell a model that is right on
     more than half and wrong on the rest from a right model with wrong labels. If more than half of the labels
     are equal, their mean absolute deviation stands in for s in the denominator.
