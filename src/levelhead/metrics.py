@@ -1,0 +1,336 @@
+"""How good a prediction is: of the mean, of the variance, and of the whole distribution.
+
+Every measure takes the labels first and returns one number, averaged over the rows with `sample_weight`
+where that makes sense. Where `mean` and `var` describe a distribution they have the shape (n,) for a Gaussian
+or (n_members, n) for an equal-weight mixture of Gaussians, that is `member_mean` and `member_var` of a
+`Prediction`.
+
+| question | measures |
+|---|---|
+| how far off is the mean? | `rmse`, `robust_r2` (wrong labels in the test set cannot fool it) |
+| does the variance know where the errors are? | `retention_curve`, `retention_auc`, `oracle_curve`, `ause` |
+| is the distribution right? | `nll`, `crps`, `coverage`, `pit`, `calibration_curve`, `calibration_error` |
+
+`get_scorer` gives each of them as a scorer for scikit-learn; greater is better, so losses are negated.
+
+>>> round(retention_auc(y=[0.0, 0.0, 0.0], mean=[3.0, 1.0, 0.0], var=[9.0, 4.0, 1.0]), 6)
+0.809989
+>>> round(crps(y=[0.0], mean=[0.0], var=[1.0]), 6)
+0.233695
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import erf, ndtri
+
+from levelhead import _checks
+from levelhead._checks import FloatArray
+from levelhead._mixture import Mixture
+from levelhead.prediction import Prediction
+
+_MAD_OF_GAUSSIAN = float(ndtri(0.75))  # median |z| of a standard Gaussian
+_CUT = 3.0  # residuals beyond three robust standard deviations count as three
+
+
+def rmse(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Root of the mean squared error."""
+    error, w = _errors(y, mean, sample_weight)
+    return float(np.sqrt(w @ error**2))
+
+
+def robust_r2(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Share of the spread that is explained, measured so that wrong labels cannot fool it.
+
+    `1 − τ²(y − mean)/τ²(y − median(y))` with the truncated mean square
+
+        τ²(r) = mean of min(r², (3s)²),  s = median|r|/0.6745.
+
+    It is 1 for residuals of zero and 0 for the constant median, and near R² if all labels are right and not
+    too skewed (else it judges the bulk of the rows, where R² judges the few with large labels). As any
+    measure that survives wrong labels in up to half of the rows, it cannot tell a model that is right on
+    more than half and wrong on the rest from a right model with wrong labels. If more than half of the labels
+    are equal, their mean absolute deviation stands in for s in the denominator.
+    """
+    residual, w = _errors(y, mean, sample_weight)
+    labels = _checks.vector("y", y)
+    deviation = labels - _weighted_median(labels, w)
+    unexplained = _truncated_mean_square(residual, w, _median_scale(residual, w))
+    scale = _median_scale(deviation, w)
+    total = _truncated_mean_square(deviation, w, scale if scale > 0 else float(w @ np.abs(deviation)))
+    if total == 0:  # all labels are equal: nothing to explain
+        return 1.0 if unexplained == 0 else 0.0
+    return 1 - unexplained / total
+
+
+def retention_curve(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> FloatArray:
+    """RMSE(n) for n = 0, …, N−1: the error that remains without the n rows of largest variance.
+
+    Rows tied in variance each enter with their group's mean squared error, so the order of rows does not
+    matter. The variance may be infinite; only its order counts.
+    """
+    error, _ = _errors(y, mean, None)
+    uncertainty = _checks.not_nan("var", _checks.real("var", var))
+    _one_per_row("var", uncertainty, error.size)
+    return _retained_rmse(error**2, uncertainty)
+
+
+def oracle_curve(y: ArrayLike, mean: ArrayLike) -> FloatArray:
+    """The lowest retention curve there can be: the rows are left out in the order of their true errors."""
+    error, _ = _errors(y, mean, None)
+    return _retained_rmse(error**2, error**2)
+
+
+def retention_auc(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> float:
+    """Area under the retention curve, `1/(N−1) Σ_{n=0}^{N−2} (RMSE(n) + RMSE(n+1))/2`; small is good."""
+    return _area(retention_curve(y, mean, var))
+
+
+def ause(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> float:
+    """Area between the retention curve and the oracle's, in units of y; 0 if the variance knows best."""
+    return retention_auc(y, mean, var) - _area(oracle_curve(y, mean))
+
+
+def nll(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Mean of −ln p(y) for a Gaussian or a mixture of Gaussians."""
+    labels, mixture, w = _distribution(y, mean, var, sample_weight)
+    return float(-(w @ mixture.logpdf(labels)))
+
+
+def crps(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Mean continuous ranked probability score, `∫(F(t) − 1{t ≥ y})² dt`, in units of y.
+
+    With `a(z, s) = E|z + s·ε|`, ε ~ N(0, 1), it is (Grimit et al., 2006)
+
+        mean_k a(y − m_k, s_k) − ½ mean_kl a(m_k − m_l, √(V_k + V_l)).
+    """
+    labels, mixture, w = _distribution(y, mean, var, sample_weight)
+    m, s = mixture.location, mixture.scale
+    to_label = _mean_absolute(labels - m, s).mean(axis=0)
+    between = sum(_mean_absolute(m - mk, np.hypot(s, sk)).mean(axis=0) for mk, sk in zip(m, s, strict=True))
+    return float(w @ (to_label - 0.5 * between / len(m)))
+
+
+def coverage(
+    y: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Share of the labels within their interval, ends included."""
+    labels = _checks.vector("y", y)
+    ends = []
+    for name, value in (("lower", lower), ("upper", upper)):
+        end = _checks.not_nan(name, _checks.real(name, value))
+        _one_per_row(name, end, labels.size)
+        ends.append(end)
+    crossed = np.flatnonzero(ends[0] > ends[1])
+    if crossed.size:
+        raise ValueError(
+            f"lower exceeds upper in {crossed.size} rows (first at row {crossed[0]}); swap them?"
+        )
+    inside = (ends[0] <= labels) & (labels <= ends[1])
+    return float(_checks.weights(sample_weight, labels.size) @ inside)
+
+
+def pit(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> FloatArray:
+    """The probability integral transform F(y) of every label; uniform if the distribution is right."""
+    labels, mixture, _ = _distribution(y, mean, var, None)
+    return mixture.cdf(labels)
+
+
+class CalibrationCurve(NamedTuple):
+    """For each expected probability the observed share of labels below that quantile."""
+
+    expected: FloatArray
+    observed: FloatArray
+
+
+def calibration_curve(
+    y: ArrayLike,
+    mean: ArrayLike,
+    var: ArrayLike,
+    *,
+    levels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> CalibrationCurve:
+    """Expected and observed share of labels below each quantile; the default levels are 0.01, …, 0.99."""
+    expected = np.arange(1, 100) / 100 if levels is None else _checks.vector("levels", levels)
+    values = pit(y, mean, var)
+    w = _checks.weights(sample_weight, values.size)
+    order = np.argsort(values)
+    below = np.searchsorted(values[order], expected, side="right")
+    observed = np.concatenate([[0.0], np.cumsum(w[order])])[below]
+    return CalibrationCurve(expected, observed)
+
+
+def calibration_error(
+    y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Area between the calibration curve and the diagonal, ∫|observed(p) − p| dp, exactly; 0 to ½.
+
+    It is the Wasserstein distance of the PIT values from the uniform distribution.
+    """
+    values = pit(y, mean, var)
+    w = _checks.weights(sample_weight, values.size)
+    order = np.argsort(values)
+    p, end = values[order], np.cumsum(w[order])
+    start = end - w[order]
+    return float(0.5 * np.sum((p - start) * np.abs(p - start) + (end - p) * np.abs(end - p)))
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A measure as scikit-learn wants it: called with (estimator, X, y), greater is better.
+
+    Attributes
+    ----------
+    name : what `get_scorer` knows it by.
+    function : the measure, called with the labels and what `wants` says.
+    sign : −1 for losses.
+    wants : "mean" (`predict`), "moments" (mean and variance) or "members" (those of every member).
+    weighted : whether the measure takes a sample_weight.
+    request : whether to ask for the sample_weight that metadata routing carries; see `set_score_request`.
+    """
+
+    name: str
+    function: Callable[..., float]
+    sign: float
+    wants: Literal["mean", "moments", "members"]
+    weighted: bool = True
+    request: bool | str | None = None
+
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score of the estimator on X, y."""
+        if sample_weight is not None and not self.weighted:
+            raise ValueError(f"{self.name} takes no sample_weight; leave it out")
+        options = {"sample_weight": sample_weight} if self.weighted else {}
+        return self.sign * self.function(y, *self._answer(estimator, X), **options)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> "Scorer":
+        """A copy that asks metadata routing for the sample_weight (True, or its alias), or declines it."""
+        return replace(self, request=sample_weight)
+
+    def get_metadata_routing(self) -> Any:
+        """What metadata routing asks a scorer."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        asked = MetadataRequest(owner=self)
+        if self.weighted:
+            asked.score.add_request(param="sample_weight", alias=self.request)
+        return asked
+
+    def _answer(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
+        if self.wants == "mean":
+            return (estimator.predict(X),)
+        prediction = predict_dist(estimator, X)
+        if self.wants == "moments":
+            return prediction.mean, prediction.var
+        return prediction.member_mean, prediction.member_var
+
+
+SCORERS: Mapping[str, Scorer] = MappingProxyType(
+    {
+        scorer.name: scorer
+        for scorer in (
+            Scorer("robust_r2", robust_r2, 1, "mean"),
+            Scorer("neg_rmse", rmse, -1, "mean"),
+            Scorer("neg_retention_auc", retention_auc, -1, "moments", weighted=False),
+            Scorer("neg_ause", ause, -1, "moments", weighted=False),
+            Scorer("neg_nll", nll, -1, "members"),
+            Scorer("neg_crps", crps, -1, "members"),
+            Scorer("neg_calibration_error", calibration_error, -1, "members"),
+        )
+    }
+)
+
+
+def get_scorer(name: str) -> Scorer:
+    """The scorer of this name, for `scoring=` of scikit-learn's searches and cross-validation."""
+    if name not in SCORERS:
+        raise ValueError(f"there is no scorer {name!r}; choose one of {', '.join(SCORERS)}")
+    return SCORERS[name]
+
+
+def predict_dist(estimator: Any, X: Any) -> Prediction:
+    """The `Prediction` of any estimator that has one to give.
+
+    Pipelines and searches are looked through; an estimator that only knows `predict(X, return_std=True)`
+    gives a Gaussian.
+    """
+    if hasattr(estimator, "predict_dist"):
+        prediction: Prediction = estimator.predict_dist(X)
+        return prediction
+    if hasattr(estimator, "best_estimator_"):
+        return predict_dist(estimator.best_estimator_, X)
+    if hasattr(estimator, "named_steps"):
+        before = estimator[:-1]
+        return predict_dist(estimator[-1], before.transform(X) if len(before) else X)
+    if "return_std" not in inspect.signature(estimator.predict).parameters:
+        raise TypeError(
+            f"{type(estimator).__name__} gives no distribution: it needs predict_dist(X) or "
+            "predict(X, return_std=True)"
+        )
+    mean, std = estimator.predict(X, return_std=True)
+    return Prediction(mean, np.square(std))
+
+
+def _errors(y: ArrayLike, mean: ArrayLike, sample_weight: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    labels, centre = _checks.vector("y", y), _checks.vector("mean", mean)
+    _one_per_row("mean", centre, labels.size)
+    return labels - centre, _checks.weights(sample_weight, labels.size)
+
+
+def _distribution(
+    y: ArrayLike, mean: ArrayLike, var: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[FloatArray, Mixture, FloatArray]:
+    labels = _checks.vector("y", y)
+    mixture = Prediction(mean, var).mixture
+    _checks.same_length(labels.size, mean=mixture.location)
+    return labels, mixture, _checks.weights(sample_weight, labels.size)
+
+
+def _one_per_row(name: str, array: FloatArray, n: int) -> None:
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape} but y has {n} rows; give one number a row")
+
+
+def _retained_rmse(squared_error: FloatArray, uncertainty: FloatArray) -> FloatArray:
+    order = np.lexsort((squared_error, uncertainty))  # errors too, so that sums round alike in any order
+    _, first, size = np.unique(uncertainty[order], return_index=True, return_counts=True)
+    shared = np.repeat(np.add.reduceat(squared_error[order], first) / size, size)
+    kept = np.arange(1, shared.size + 1)
+    return np.asarray(np.sqrt(np.cumsum(shared) / kept)[::-1])
+
+
+def _area(curve: FloatArray) -> float:
+    if curve.size < 2:
+        raise ValueError("the area under the retention curve needs at least two rows, got one")
+    return float(np.mean((curve[:-1] + curve[1:]) / 2))
+
+
+def _mean_absolute(z: FloatArray, s: FloatArray) -> FloatArray:
+    """E|z + s·ε| = z·erf(z/(s√2)) + s·√(2/π)·exp(−z²/(2s²))."""
+    u = z / s
+    return np.asarray(z * erf(u / np.sqrt(2)) + s * np.sqrt(2 / np.pi) * np.exp(-0.5 * u * u))
+
+
+def _median_scale(residual: FloatArray, w: FloatArray) -> float:
+    return _weighted_median(np.abs(residual), w) / _MAD_OF_GAUSSIAN
+
+
+def _truncated_mean_square(residual: FloatArray, w: FloatArray, scale: float) -> float:
+    return float(w @ np.minimum(np.abs(residual), _CUT * scale) ** 2)
+
+
+def _weighted_median(values: FloatArray, w: FloatArray) -> float:
+    """The middle of the interval of values that have at most half of the weight on either side."""
+    order = np.argsort(values)
+    below = np.cumsum(w[order])
+    half = 0.5 * below[-1]
+    slack = 1e-12 * below[-1]  # equal weights must find the same two middle rows whatever their rounding
+    low = np.searchsorted(below, half - slack)
+    high = np.searchsorted(below, half + slack)
+    return float(0.5 * (values[order[low]] + values[order[high]]))
