@@ -11,7 +11,7 @@ see `levelhead.theory.equilibria`.
 >>> from levelhead.theory.populations import Gaussian
 >>> p_c = Contamination(0.05, Gaussian(0.0, 1.0), Gaussian(0.0, 100.0))
 >>> round(float(field(p_c, m=0.0, alpha=1.0, sigma=1.0).H), 6)
--0.041966
+-0.091885
 """
 
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ of order α⁻² and formed here without cancellation, so that α keeps its digi
 >>> from levelhead.theory.populations import Gaussian
 >>> rest = equilibrium(Contamination(0.05, Gaussian(0.0, 1.0), Gaussian(0.0, 100.0)))
 >>> round(rest.alpha, 4), round(rest.sigma, 4), round(rest.V_p, 3)
-(0.7779, 0.5147, 1.21)
+(1.1072, 0.7536, 1.214)
 """
 
 from itertools import pairwise
@@ -111,17 +111,23 @@ def _fit(whole: Population, alpha: float, m: float, sigma: float) -> _Fit:
     for _ in range(200):
         step = -np.linalg.solve(here.hessian(alpha), here.gradient(alpha))
         step /= max(1.0, float(np.max(np.abs(step))))
+        settled = 1e-9 + _grain(m, here.width)
         while True:
-            ahead = _Means.of(whole, m + step[0] * here.width, sigma * float(np.exp(step[1])))
-            if ahead.risk(alpha) <= here.risk(alpha) + 1e-13 or np.max(np.abs(step)) < 1e-9:
+            ahead = _Means.of(whole, m + float(step[0]) * here.width, sigma * float(np.exp(step[1])))
+            if ahead.risk(alpha) <= here.risk(alpha) + 1e-13 or np.max(np.abs(step)) < settled:
                 break
             step /= 4
-        m, sigma, here = m + step[0] * here.width, sigma * float(np.exp(step[1])), ahead
-        if np.max(np.abs(step)) < 1e-9:
+        m, sigma, here = m + float(step[0]) * here.width, sigma * float(np.exp(step[1])), ahead
+        if np.max(np.abs(step)) < settled:
             return _Fit(m, alpha, sigma, here.excess + float(psi_excess(np.asarray(alpha))))
     raise RuntimeError(
         f"the fit of (m, σ) at α = {alpha:g} did not settle; it stands at m = {m:g}, σ = {sigma:g}"
     )
+
+
+def _grain(m: float, width: float) -> float:
+    """The rounding of m in units of √(2σ): no step can be told from 0 below it."""
+    return 8 * float(np.spacing(abs(m))) / width
 
 
 def _polish(whole: Population, start: _Fit) -> Equilibrium:
@@ -132,7 +138,7 @@ def _polish(whole: Population, start: _Fit) -> Equilibrium:
         here = _Means.of(whole, m, sigma)
         step = -np.linalg.solve(here.jacobian(alpha), here.residual(alpha))
         size = float(np.max(np.abs(step)))
-        if size >= smallest and smallest < 1e-6:
+        if size >= smallest and smallest < 1e-6 + _grain(m, here.width):
             return Equilibrium(m, alpha, sigma)
         smallest = size
         m += float(step[0]) * here.width

@@ -9,7 +9,7 @@ it, and the outliers move away, at a distance of about e^{b_0/(2ε)}.
 >>> C_go(Contamination(0.01, Gaussian(0.0, 1.0), Gaussian(0.0, 4.0)))
 27.0
 >>> round(float(variance_ratio(alpha=1.0, epsilon=0.01)), 6)
-0.955858
+0.957217
 """
 
 import numpy as np
