@@ -25,7 +25,7 @@ ASIDE = Gaussian(1.0, 3.0)
 def a_of_alpha() -> Figure:
     """A(α), the rough formula of the paper, and what the difference does to the variance."""
     alpha = np.geomspace(1e-2, 1e2, 400)
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.6, 3.1), sharex=True)
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(8.4, 2.9), sharex=True)
     left.plot(alpha, A(alpha), color=BLUE, label=r"$A(\alpha)$")
     left.plot(alpha, A_rough(alpha), color=RED, ls="--", label=r"$2\alpha/(2\alpha+3)$")
     left.set(title=r"$A(\alpha)$, root of (7)", ylim=(0, 1.02))
@@ -43,7 +43,7 @@ def a_of_alpha() -> Figure:
 def b_of_alpha() -> Figure:
     """b(α) with its limits, and up to which share of outliers the corrections make sense."""
     alpha = np.geomspace(1e-2, 1e2, 400)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.3), sharex=True)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.2), sharex=True)
     left.plot(alpha, b(alpha), color=BLUE, label=r"$b(\alpha)=2\alpha/A(\alpha)$")
     left.axhline(2, color=GREY, ls=":", label="2")
     left.plot(alpha, 2 * alpha + 3, color=RED, ls="--", lw=1.3, label=r"$2\alpha+3$")
@@ -88,7 +88,7 @@ def variances() -> Figure:
 
 def phase_portraits() -> Figure:
     """The flow in the (α, σ) plane without and with outliers, as in Fig. 1 of the paper."""
-    figure, panels = plt.subplots(1, 2, figsize=(9.0, 4.4), sharex=True, sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.4), sharex=True, sharey=True)
     for axes, epsilon in zip(panels, (0.0, 0.05), strict=True):
         p_c = Contamination(epsilon, TRUTH, WIDE)
         _portrait(axes, p_c)
@@ -136,7 +136,7 @@ def equilibrium_against_epsilon() -> Figure:
     cases = [Contamination(float(e), TRUTH, ASIDE) for e in epsilon]
     exact = np.array([equilibrium(p_c) for p_c in cases])
     theorem = np.array([bifurcating_equilibrium(p_c) for p_c in cases])
-    figure, rows = plt.subplots(2, 3, figsize=(9.6, 5.4), sharex=True)
+    figure, rows = plt.subplots(2, 3, figsize=(8.4, 5.2), sharex=True)
     for column, name in enumerate(("m", r"\alpha", r"\sigma")):
         top, bottom = rows[:, column]
         shown = theorem[:, column] > 0
@@ -158,7 +158,7 @@ def equilibrium_against_epsilon() -> Figure:
 
 def corrections() -> Figure:
     """V_g/V_p for far outliers at a fixed equilibrium, with the orders of Theorem 4.2."""
-    figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.3))
+    figure, panels = plt.subplots(1, 2, figsize=(7.6, 3.2))
     for axes, alpha, end in zip(panels, (0.3, 2.0), (0.5, 0.18), strict=True):
         epsilon = np.linspace(0, end, 200)
         exact = alpha_minus_A(alpha) / alpha_minus_A(alpha / (1 - epsilon * (2 * alpha + 1)))
