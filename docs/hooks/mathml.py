@@ -10,11 +10,12 @@ _FORMULA = re.compile(
 )
 # What the converter does not know it passes on: a command as text, an alignment mark as a symbol.
 _UNKNOWN = re.compile(r"<m[ion]>(\\[^<]*|&(?:amp;)?)</m[ion]>")
-# As TeX sets it: capital Greek upright, no space around a slash, a thin one between ln and its argument.
+# As TeX sets it: capital Greek upright, no space around a slash, thin ones around ln.
 _TYPOGRAPHY = [
     (re.compile(r"<mi>(&#x003(?:9[1-9A-F]|A[0-9]);)</mi>"), r'<mi mathvariant="normal">\1</mi>'),
     (re.compile(r"<mo>(?:&#x0002F;|/)</mo>"), '<mo lspace="0" rspace="0">/</mo>'),
     (re.compile(r"<mi>ln</mi>(?=<m(?:i|sub))"), '<mi>ln</mi><mspace width="0.17em"/>'),
+    (re.compile(r"(</m(?:i|n|style|sub|sup)>|&#x00029;</mo>)(?=<mi>ln</mi>)"), r'\1<mspace width="0.17em"/>'),
 ]
 
 

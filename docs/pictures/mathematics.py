@@ -73,7 +73,7 @@ def variances() -> Figure:
     first = (1 - b(alpha) * epsilon) * V_p
     figure, axes = plt.subplots(figsize=(7.0, 4.4))
     axes.plot(epsilon, 1 - epsilon + 100 * epsilon, color=GREY, ls=":", label="variance of all labels")
-    axes.plot(epsilon, V_St, color=RED, ls="--", label=rf"Student $V_{{St}}$, ∞ beyond {heaviest:.3f}")
+    axes.plot(epsilon, V_St, color=RED, ls="--", label=rf"Student $V_\mathrm{{St}}$, ∞ beyond {heaviest:.3f}")
     axes.plot(epsilon, V_p, color=BLUE, label=r"prognostic $V_p$")
     axes.plot(epsilon, first, color=AMBER, ls="-.", label=r"first order $(1-b\varepsilon)V_p$")
     axes.plot(epsilon, V_far, color=GREEN, ls=(0, (6, 1)), label=r"far outliers $V_\mathrm{far}$")
