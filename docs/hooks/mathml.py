@@ -10,10 +10,14 @@ _FORMULA = re.compile(
 )
 # What the converter does not know it passes on: a command as text, an alignment mark as a symbol.
 _UNKNOWN = re.compile(r"<m[ion]>(\\[^<]*|&(?:amp;)?)</m[ion]>")
-# As TeX sets it: capital Greek upright, no space around a slash, thin ones around ln.
+# As TeX sets it: capital Greek upright, no space around a slash but a thin one around ln; ~ is a relation,
+# ∞ a symbol, and a minus after = a sign.
 _TYPOGRAPHY = [
     (re.compile(r"<mi>(&#x003(?:9[1-9A-F]|A[0-9]);)</mi>"), r'<mi mathvariant="normal">\1</mi>'),
     (re.compile(r"<mo>(?:&#x0002F;|/)</mo>"), '<mo lspace="0" rspace="0">/</mo>'),
+    (re.compile(r"<mi>&#x0007E;</mi>"), "<mo>&#x0223C;</mo>"),
+    (re.compile(r"<mo>&#x0221E;</mo>"), "<mi>&#x0221E;</mi>"),
+    (re.compile(r"(<mo>&#x0003D;</mo>)<mo>&#x02212;</mo>"), r'\1<mo form="prefix">&#x02212;</mo>'),
     (re.compile(r"<mi>ln</mi>(?=<m(?:i|sub))"), '<mi>ln</mi><mspace width="0.17em"/>'),
     (re.compile(r"(</m(?:i|n|style|sub|sup)>|&#x00029;</mo>)(?=<mi>ln</mi>)"), r'\1<mspace width="0.17em"/>'),
 ]

@@ -131,6 +131,21 @@ def test_no_finite_equilibrium_is_said_so(epsilon: float, outliers: Population, 
         equilibrium(p_c)
 
 
+def test_a_heavy_label_amid_the_truth_makes_the_fit_contract() -> None:
+    p_c = Contamination(0.33, TRUTH, Point(0.1))
+    assert p_c.kurtosis > 3
+    with pytest.raises(ValueError, match="the fit contracts to σ = 0 onto a single label near 0"):
+        equilibrium(p_c)
+    assert equilibrium(Contamination(0.05, TRUTH, Point(0.1))).alpha > 1  # a light one does no harm
+
+
+def test_narrow_outliers_far_away_are_resolved() -> None:
+    # Their width is 1e-9 of their distance from the truth.
+    narrow = equilibrium(Contamination(0.05, Gaussian(1000.0, 0.03), Student(9.0, 47.0, 1e-6)))
+    point = equilibrium(Contamination(0.05, Gaussian(1000.0, 0.03), Point(47.0)))
+    assert_allclose(narrow[:3], point[:3], rtol=1e-9)
+
+
 def test_without_outliers_there_is_none() -> None:
     with pytest.raises(ValueError, match="ε = 0: without outliers"):
         equilibrium(Contamination(0.0, TRUTH, Point(8.0)))

@@ -22,12 +22,22 @@ def graded(width: FloatArray, levels: int = _LEVELS) -> FloatArray:
     return breakpoints
 
 
-def panels(breakpoints: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights on all panels between breakpoints (last axis, in any order, repeats allowed)."""
-    edges = np.sort(breakpoints, axis=-1)
-    half = (edges[..., 1:] - edges[..., :-1]) / 2
-    middle = (edges[..., 1:] + edges[..., :-1]) / 2
-    nodes = middle[..., None] + half[..., None] * _NODES
-    weights = half[..., None] * _WEIGHTS
-    flat = (*edges.shape[:-1], -1)
-    return nodes.reshape(flat), weights.reshape(flat)
+def panels(z: FloatArray, u: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Nodes z, their weights, and the same nodes u = z − shift, on the panels between breakpoints.
+
+    The breakpoints (last axis, in any order, repeats allowed) are given as distances z from the pole and u
+    from the centre of the density. Each panel is laid out in the smaller of the two, which is known to more
+    digits: a narrow density far from the pole keeps its shape, and so does a narrow peak far out in a tail.
+    """
+    order = np.argsort(z, axis=-1, kind="stable")
+    z, u = np.take_along_axis(z, order, axis=-1), np.take_along_axis(u, order, axis=-1)
+    near = np.abs(z[..., 1:]) + np.abs(z[..., :-1]) < np.abs(u[..., 1:]) + np.abs(u[..., :-1])
+    low = np.where(near, z[..., :-1], u[..., :-1])
+    high = np.where(near, z[..., 1:], u[..., 1:])
+    half = ((high - low) / 2)[..., None]
+    v = ((high + low) / 2)[..., None] + half * _NODES
+    apart = shift[..., None]
+    flat = (*z.shape[:-1], -1)
+    nodes = np.where(near[..., None], v, v + apart).reshape(flat)
+    offsets = np.where(near[..., None], v - apart, v).reshape(flat)
+    return nodes, (half * _WEIGHTS).reshape(flat), offsets

@@ -27,7 +27,7 @@ from levelhead.theory.special import delta_psi, log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
 
-_BLOCK = 256  # points of a grid that are integrated at once: about 6 MB a kind of outliers
+_NODES_AT_ONCE = 2**19  # of all points of a grid together: 4 MB an array
 
 
 class Field(NamedTuple):
@@ -44,8 +44,9 @@ def field(p_c: Contamination, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) 
     _check_parameters(m=m, alpha=alpha, sigma=sigma)
     means = np.empty((3, m.size))
     whole = p_c.whole
-    for start in range(0, m.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
+    size = max(1, _NODES_AT_ONCE // whole.nodes(0.0, 1.0).z.size)
+    for start in range(0, m.size, size):
+        block = slice(start, start + size)
         means[:, block] = _means(whole, m.ravel()[block], sigma.ravel()[block])
     pull, far, log = (v.reshape(m.shape) for v in means)
     return Field(

@@ -56,8 +56,9 @@ def equilibrium(p_c: Contamination) -> Equilibrium:
     Raises
     ------
     ValueError
-        where there is none: at ε = 0, and where the outliers are too near to be told from the truth. It
-        always exists where the kurtosis of p_c exceeds 3.
+        where there is none: at ε = 0, where the outliers are too near to be told from the truth, and where
+        a single label amid the truth has a large share. There is one wherever the kurtosis of p_c exceeds 3
+        and no label has a positive share (though perhaps beyond α = 1e8, which counts as none).
     """
     if p_c.epsilon == 0:
         raise ValueError("ε = 0: without outliers α and σ grow without bound and there is no equilibrium")
@@ -85,20 +86,34 @@ class _Fit(NamedTuple):
 
 def _bracket(p_c: Contamination) -> tuple[_Fit, _Fit]:
     """The first two fits on the way up from small α between which the slope of the risk turns positive."""
-    truth, whole = p_c.truth, p_c.whole
-    branch = [_fit(whole, 0.5, truth.mean, truth.variance * float(alpha_minus_A(0.5)))]
-    while branch[0].slope > -1 and branch[0].alpha > _SMALLEST_ALPHA:
-        branch.insert(0, _next(whole, branch[0], _DOWNWARDS))
+    branch = _branch_below_half(p_c)
     while branch[-1].alpha < _LARGEST_ALPHA:
         for low, high in pairwise(branch):
             if low.slope <= 0 < high.slope:
                 return low, high
-        branch = [branch[-1], _next(whole, branch[-1], _UPWARDS)]
+        branch = [branch[-1], _next(p_c.whole, branch[-1], _UPWARDS)]
     raise ValueError(
         f"no finite equilibrium up to α = {_LARGEST_ALPHA:g}: the labels have kurtosis {p_c.kurtosis:.6g}, "
         "and where it is not above 3 the fit may tend to a Gaussian, α → ∞; move the outliers away or change "
         f"their share ε = {p_c.epsilon:g}"
     )
+
+
+def _branch_below_half(p_c: Contamination) -> list[_Fit]:
+    """Fits from small α, where the risk falls, up to α = ½."""
+    truth, whole = p_c.truth, p_c.whole
+    branch = [_fit(whole, 0.5, truth.mean, truth.variance * float(alpha_minus_A(0.5)))]
+    while branch[0].slope > -1 and branch[0].alpha > _SMALLEST_ALPHA:
+        below = _next(whole, branch[0], _DOWNWARDS)
+        if below.sigma < branch[0].sigma * _DOWNWARDS**8:
+            break  # σ → 0 on a single label of large mass, where the risk is unbounded below for small α
+        branch.insert(0, below)
+    if branch[0].slope > 0:
+        raise ValueError(
+            f"no finite equilibrium: below α = {branch[0].alpha:.2g} the fit contracts to σ = 0 onto a "
+            f"single label near {branch[0].m:.6g} that carries much of the mass; spread it out"
+        )
+    return branch
 
 
 def _next(whole: Population, here: _Fit, factor: float) -> _Fit:
@@ -138,8 +153,8 @@ def _polish(whole: Population, start: _Fit) -> Equilibrium:
         here = _Means.of(whole, m, sigma)
         step = -np.linalg.solve(here.jacobian(alpha), here.residual(alpha))
         size = float(np.max(np.abs(step)))
-        if size >= smallest and smallest < 1e-6 + _grain(m, here.width):
-            return Equilibrium(m, alpha, sigma)
+        if size < 1e-15 or (size >= smallest and smallest < 1e-6 + _grain(m, here.width)):
+            return Equilibrium(float(m), float(alpha), float(sigma))
         smallest = size
         m += float(step[0]) * here.width
         alpha *= float(np.exp(step[1]))

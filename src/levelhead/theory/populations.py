@@ -39,13 +39,20 @@ class Population(Protocol):
     """What the dynamics asks of a distribution of labels."""
 
     @property
-    def mean(self) -> float: ...  # noqa: D102
+    def mean(self) -> float:
+        """E[y]."""
+
     @property
-    def variance(self) -> float: ...  # noqa: D102
+    def variance(self) -> float:
+        """E[(y − mean)²]."""
+
     @property
-    def mu3(self) -> float: ...  # noqa: D102
+    def mu3(self) -> float:
+        """The third central moment μ⁽³⁾."""
+
     @property
-    def mu4(self) -> float: ...  # noqa: D102
+    def mu4(self) -> float:
+        """The fourth central moment μ⁽⁴⁾."""
 
     def nodes(self, centre: ArrayLike, width: ArrayLike) -> Nodes:
         """A rule for functions of z = y − centre whose only singularities are at z = ±i·width."""
@@ -87,8 +94,8 @@ class Gaussian:
     def nodes(self, centre: ArrayLike, width: ArrayLike) -> Nodes:
         """See `Population.nodes`."""
         sd = np.sqrt(self.variance)
-        z, dz, shift = _panels_about(centre, width, self.mean, sd * _GRID)
-        t = (z - shift) / sd
+        z, dz, u = _panels_about(centre, width, self.mean, sd * _GRID)
+        t = u / sd
         return Nodes(z, dz * np.exp(-0.5 * t * t) / (sd * np.sqrt(2 * np.pi)))
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -184,8 +191,8 @@ class Student:
         pole = self.scale * np.sqrt(self.dof)
         levels = 5 + int(np.ceil(30 / self.dof))  # out to where 4^(−30) ≈ 1e-18 of the mass is left
         own = np.concatenate([graded(np.asarray(pole), levels), self.scale * _GRID])
-        z, dz, shift = _panels_about(centre, width, self.location, own)
-        t = (z - shift) / pole
+        z, dz, u = _panels_about(centre, width, self.location, own)
+        t = u / pole
         norm = log_gamma_ratio(self.dof / 2) - 0.5 * np.log(np.pi) - np.log(pole)
         return Nodes(z, dz * np.exp(norm - (self.dof + 1) / 2 * np.log1p(t * t)))
 
@@ -260,15 +267,17 @@ def Point(y: float) -> Sample:
 def _panels_about(
     centre: ArrayLike, width: ArrayLike, location: float, own: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Panels in z = y − centre, graded about z = 0 and split at location + own; and location − centre."""
+    """Nodes z = y − centre, weights, and u = y − location; panels graded about z = 0 and split at u = own."""
     centre, width = np.broadcast_arrays(
         np.asarray(centre, dtype=np.float64), np.asarray(width, dtype=np.float64)
     )
     shift = (location - centre)[..., None]
-    breaks = shift + own
-    peak = np.clip(graded(width), breaks.min(axis=-1, keepdims=True), breaks.max(axis=-1, keepdims=True))
-    z, dz = panels(np.concatenate([breaks, peak], axis=-1))
-    return z, dz, shift
+    own = np.sort(own)
+    z_own, u_own = shift + own, np.broadcast_to(own, (*shift.shape[:-1], own.size))
+    peak = graded(width)
+    z = np.concatenate([z_own, np.clip(peak, z_own[..., :1], z_own[..., -1:])], axis=-1)
+    u = np.concatenate([u_own, np.clip(peak - shift, own[0], own[-1])], axis=-1)
+    return panels(z, u, shift)
 
 
 def _check_finite(population: object, **given: float) -> None:
