@@ -50,7 +50,7 @@ coverage: $(call has,dev $(EXTRAS))
 
 docs: $(call has,docs)
 	$(BIN)/python docs/pictures/mathematics.py
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(call has,dev)
 	$(BIN)/python bench/special.py

@@ -1,0 +1,139 @@
+"""How a fit of (m, ν, α, β) moves under gradient descent (Section 2).
+
+With labels y from a contamination p_c (1), z = y − m and σ = β(ν+1)/ν (4), the expected gradients are
+
+    F = E[z/(2σ + z²)],   G = E[ln(1 + z²/(2σ))] + ΔΨ(α),   H = E[(αz² − σ)/(2σ + z²)],
+
+the flow is ṁ = (2α+1)F, α̇ = −G, β̇ = H/β, ν̇ = −H/(ν(ν+1)), and it rests where F = G = H = 0:
+see `levelhead.theory.equilibria`.
+
+>>> from levelhead.theory.contaminated import Contamination
+>>> from levelhead.theory.populations import Gaussian
+>>> p_c = Contamination(0.05, Gaussian(0.0, 1.0), Gaussian(0.0, 100.0))
+>>> round(float(field(p_c, m=0.0, alpha=1.0, sigma=1.0).H), 6)
+-0.091885
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+
+from levelhead.theory.contaminated import Contamination
+from levelhead.theory.populations import Population
+from levelhead.theory.special import delta_psi, log_gamma_ratio
+
+FloatArray = NDArray[np.float64]
+
+_NODES_AT_ONCE = 2**19  # of all points of a grid together: 4 MB an array
+
+
+class Field(NamedTuple):
+    """F, G and H of (15) to (17) at given m, α, σ."""
+
+    F: FloatArray
+    G: FloatArray
+    H: FloatArray
+
+
+def field(p_c: Contamination, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Field:
+    """F, G, H to rounding, by quadrature; m, α > 0 and σ > 0 broadcast against each other."""
+    m, alpha, sigma = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (m, alpha, sigma)))
+    _check_parameters(m=m, alpha=alpha, sigma=sigma)
+    means = np.empty((3, m.size))
+    whole = p_c.whole
+    size = max(1, _NODES_AT_ONCE // whole.nodes(0.0, 1.0).z.size)
+    for start in range(0, m.size, size):
+        block = slice(start, start + size)
+        means[:, block] = _means(whole, m.ravel()[block], sigma.ravel()[block])
+    pull, far, log = (v.reshape(m.shape) for v in means)
+    return Field(
+        F=(pull / np.sqrt(2 * sigma))[()],
+        G=(log + delta_psi(alpha))[()],
+        H=((alpha + 0.5) * far - 0.5)[()],
+    )
+
+
+def risk(p_c: Contamination, m: float, alpha: float, sigma: float) -> float:
+    """E[−ln t(y)], the expected loss: the flow descends on it, and F, G, H are its slopes."""
+    log = _means(p_c.whole, np.asarray(m), np.asarray(sigma))[2]
+    return float(-log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * sigma) + (alpha + 0.5) * log)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The flow at the times t, one array a parameter."""
+
+    t: FloatArray
+    m: FloatArray
+    nu: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+
+    @property
+    def sigma(self) -> FloatArray:
+        """σ = β(ν+1)/ν, equation (4)."""
+        return self.beta * (self.nu + 1) / self.nu
+
+
+def flow(
+    p_c: Contamination,
+    *,
+    m: float,
+    nu: float,
+    alpha: float,
+    beta: float,
+    times: ArrayLike,
+    rtol: float = 1e-9,
+) -> Trajectory:
+    """The solution of (12) to (14) from the given point at times[0], at all `times` (increasing).
+
+    It is solved in (m, ln ν, ln α, ln β), which keeps ν, α and β positive.
+    """
+    _check_parameters(m=m, nu=nu, alpha=alpha, beta=beta)
+    times = np.asarray(times, dtype=np.float64)
+    if times.ndim != 1 or times.size < 2 or not np.all(np.diff(times) > 0):
+        raise ValueError("times must be a list of at least two increasing numbers")
+    whole = p_c.whole
+
+    def velocity(_: float, state: FloatArray) -> FloatArray:
+        nu, alpha, beta = np.exp(state[1:])
+        sigma = beta * (nu + 1) / nu  # eq. (4)
+        pull, far, log = _means(whole, state[0], sigma)
+        H = (alpha + 0.5) * far - 0.5
+        m_dot = (2 * alpha + 1) * pull / np.sqrt(2 * sigma)  # eq. (12)
+        alpha_dot = -(log + delta_psi(alpha))  # eq. (13)
+        return np.array([m_dot, -H / (nu * nu * (nu + 1)), alpha_dot / alpha, H / (beta * beta)])  # eq. (14)
+
+    start = np.array([m, *np.log([nu, alpha, beta])])
+    solved = solve_ivp(
+        velocity, (times[0], times[-1]), start, method="LSODA", t_eval=times, rtol=rtol, atol=rtol
+    )
+    if not solved.success:
+        raise RuntimeError(f"the flow stopped at t = {solved.t[-1]:g}: {solved.message}")
+    return Trajectory(solved.t, solved.y[0], *np.exp(solved.y[1:]))
+
+
+def _means(population: Population, m: FloatArray, sigma: FloatArray) -> FloatArray:
+    """E[r/(1+r²)], E[r²/(1+r²)] and E[ln(1+r²)] for r = z/√(2σ), stacked along the first axis."""
+    width = np.sqrt(2 * sigma)
+    z, weight = population.nodes(m, width)
+    r = z / width[..., None]
+    c = 1 / np.hypot(1, r)  # with r = tan φ these are cos φ and sin φ, and nothing overflows for huge r
+    q = r * c
+    log = np.where(np.abs(r) < 1, np.log1p(np.minimum(r * r, 1)), -2 * np.log(c))
+    return np.stack([np.sum(weight * f, axis=-1) for f in (q * c, q * q, log)])
+
+
+def _check_parameters(m: ArrayLike, **positive: ArrayLike) -> None:
+    if not np.all(np.isfinite(m)):
+        raise ValueError("m must be finite; the field is not defined at infinity or NaN")
+    for name, value in positive.items():
+        bad = ~(np.isfinite(value) & (np.asarray(value) > 0))
+        if np.any(bad):
+            first = np.ravel(value)[np.flatnonzero(bad)[0]]
+            raise ValueError(
+                f"{name} must be positive and finite; {np.sum(bad)} values are not, first {first}"
+            )
