@@ -1,0 +1,288 @@
+"""The kernel that trains one network for a block of epochs, and what it is made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from levelhead.engine import _random
+from levelhead.engine._jit import inline, kernel
+from levelhead.engine._simd import LANES
+from levelhead.engine.networks import BLOCK, LD_IN, Layout, backward_block, forward_block
+from levelhead.engine.objectives import sample_losses
+from levelhead.engine.optimizers import step_size, update
+from levelhead.engine.variational import add_divergence, add_sample, sample_weights
+
+F = np.float32
+_ZERO, _ONE = F(0), F(1)
+
+
+class Data(NamedTuple):
+    """Rows that networks train on."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray  # empty: all 1
+
+
+class Settings(NamedTuple):
+    """A recipe as the kernels read it."""
+
+    objective: int
+    constants: np.ndarray
+    optimizer: int
+    learning_rate: float
+    schedule: int
+    rate: float
+    every: int
+    beta1: float
+    beta2: float
+    epsilon: float
+    momentum: float
+    batch: int
+    drop_last: int
+    threshold: int  # an entry is dropped if its 16 random bits are below
+    penalty: float
+    clip: float  # 0: none
+    patience: int
+    tol: float
+    n_samples: int  # 0: point weights
+    prior_std: float
+
+
+class Keys(NamedTuple):
+    """Random streams of a network."""
+
+    shuffle: np.uint64
+    dropout: np.uint64
+    posterior: np.uint64
+
+
+class State(NamedTuple):
+    """What training changes; the weights of a variational network are its locations followed by ρ."""
+
+    w: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    best: np.ndarray
+    best_score: np.ndarray
+    status: np.ndarray
+
+
+class Posterior(NamedTuple):
+    """Workspace of variational networks, empty for others."""
+
+    live: np.ndarray  # 1 at weights, 0 at padding
+    noise: np.ndarray
+    drawn: np.ndarray
+    total: np.ndarray
+
+
+# Entries of State.status: steps and epochs done, epochs without improvement, the best epoch, how it ended.
+STEPS, EPOCHS, BAD, BEST_EPOCH, END, N_STATUS = range(6)
+RUNNING, STOPPED, DIVERGED = range(3)
+
+
+@inline
+def _load(net, data, rows, start, n, work):
+    """Copy n rows, named by rows[start:], to the workspace."""
+    ld = net.table[0, LD_IN]
+    for i in range(n):
+        row = rows[start + i]
+        work.labels[i] = data.y[row]
+        for k in range(data.X.shape[1]):
+            work.x[i * ld + k] = data.X[row, k]
+
+
+@inline
+def _losses(settings, n, work):
+    # Whole vectors of samples: what is computed beyond n is never read.
+    n_full = (n + LANES - 1) // LANES * LANES
+    code, constants = settings.objective, settings.constants
+    sample_losses(code, constants, work.labels, n_full, work.out, BLOCK, work.values, work.grad)
+
+
+@inline
+def _weigh(net, data, rows, start, n, batch, work):
+    """Sum of weight times loss; the gradients become those of the mean over the minibatch."""
+    total = 0.0
+    for i in range(n):
+        share = data.weight[rows[start + i]] if len(data.weight) > 0 else _ONE
+        total += share * work.values[i]
+        for q in range(net.n_trunks * net.per_trunk):
+            work.grad[q * BLOCK + i] *= share / F(batch)
+    return total
+
+
+@inline
+def batch_gradient(net, settings, data, rows, start, n, w, key, work, g):
+    """Sum of the losses of a minibatch; the gradient of their mean plus penalty goes to the front of g."""
+    total, size = 0.0, net.n_trunks * net.trunk_size
+    scale = F(65536 / (65536 - settings.threshold))
+    n_blocks = (n + BLOCK - 1) // BLOCK
+    for block in range(n_blocks):
+        first = start + block * BLOCK
+        n_here = min(BLOCK, start + n - first)
+        _load(net, data, rows, first, n_here, work)
+        block_key = _random.at(key, np.uint64(block))
+        forward_block(net, w, n_here, work, np.uint32(settings.threshold), scale, block_key)
+        _losses(settings, n_here, work)
+        total += _weigh(net, data, rows, first, n_here, n, work)
+        decay = F(2 * settings.penalty) if block == 0 else _ZERO
+        backward_block(net, w, n_here, work, g, block * size, decay)
+    for block in range(1, n_blocks):
+        for i in range(size):
+            g[i] += g[block * size + i]
+    return total
+
+
+@inline
+def _variational_gradient(net, settings, data, rows, start, n, w, key, sample_key, work, g, posterior):
+    """The same for locations and ρ: the mean over weight samples, plus the divergence to the prior."""
+    size, samples = net.n_trunks * net.trunk_size, settings.n_samples
+    live, noise, drawn, sum_g = posterior
+    sum_g[:] = _ZERO
+    total = 0.0
+    for sample in range(samples):
+        place = np.uint64(sample)
+        sample_weights(w, live, size, _random.at(sample_key, place), noise, drawn)
+        own_key = _random.at(key, place)
+        total += batch_gradient(net, settings, data, rows, start, n, drawn, own_key, work, g) / samples
+        add_sample(w, size, noise, g, F(1 / samples), sum_g)
+    add_divergence(w, live, size, F(settings.prior_std), F(1 / len(rows)), sum_g)
+    g[: 2 * size] = sum_g
+    return total
+
+
+@inline
+def _clip(g, size, largest):
+    total = 0.0
+    for i in range(size):
+        total += np.float64(g[i]) * np.float64(g[i])
+    norm = np.sqrt(total)
+    if norm > largest:
+        factor = F(largest / norm)
+        for i in range(size):
+            g[i] *= factor
+
+
+@inline
+def _step(net, settings, data, rows, start, n, keys, state, work, g, posterior):
+    """One step of the optimiser; returns the sum of the losses of its minibatch."""
+    step, w = state.status[STEPS], state.w
+    key = _random.at(keys.dropout, np.uint64(step))
+    if settings.n_samples == 0:
+        total = batch_gradient(net, settings, data, rows, start, n, w, key, work, g)
+    else:
+        sample_key = _random.at(keys.posterior, np.uint64(step))
+        total = _variational_gradient(
+            net, settings, data, rows, start, n, w, key, sample_key, work, g, posterior
+        )
+    if settings.clip > 0:
+        _clip(g, len(w), settings.clip)
+    size = step_size(settings, step)
+    update(settings, w, g, state.first, state.second, 0, len(w), size, step)
+    state.status[STEPS] = step + 1
+    return total
+
+
+@inline
+def _fenced_mean(values, shares):
+    """Weighted mean of losses, each at most q₇₅ + 1.5 (q₇₅ − q₂₅): what wrong labels cannot dominate."""
+    ordered = np.sort(values)
+    n = len(ordered)
+    low, high = ordered[(n - 1) // 4], ordered[(3 * (n - 1) + 3) // 4]
+    fence = high + 1.5 * (high - low)
+    total, whole = 0.0, 0.0
+    for i in range(n):
+        total += shares[i] * min(values[i], fence)
+        whole += shares[i]
+    return total / whole
+
+
+@inline
+def _score(net, settings, data, held, w, work):
+    """The robust score of the held-out rows, see `Stopping`."""
+    losses = np.empty(len(held), dtype=np.float64)
+    shares = np.ones(len(held), dtype=np.float64)
+    for start in range(0, len(held), BLOCK):
+        n = min(BLOCK, len(held) - start)
+        _load(net, data, held, start, n, work)
+        forward_block(net, w, n, work, np.uint32(0), _ONE, np.uint64(0))
+        _losses(settings, n, work)
+        for i in range(n):
+            losses[start + i] = work.values[i]
+            if len(data.weight) > 0:
+                shares[start + i] = data.weight[held[start + i]]
+    return _fenced_mean(losses, shares)
+
+
+@inline
+def _all_finite(array):
+    # The sum of 0·x is 0 or NaN, and unlike a search with an early exit it runs in vectors.
+    total = _ZERO
+    for i in range(len(array)):
+        total += _ZERO * array[i]
+    return total == _ZERO
+
+
+@inline
+def _patience_gone(score, settings, state):
+    """Keep the best weights; tell whether patience has run out."""
+    status = state.status
+    status[BAD] = 0 if score < state.best_score[0] - settings.tol else status[BAD] + 1
+    if score < state.best_score[0]:
+        state.best_score[0] = score
+        status[BEST_EPOCH] = status[EPOCHS]
+        state.best[:] = state.w
+    return status[BAD] >= settings.patience
+
+
+@kernel
+def train_epochs(
+    net, settings, data, rows, held, keys, state, n_epochs, curve, scores, order, mixed, work, g, posterior
+):
+    """Train one network for up to n_epochs; everything it changes is passed in."""
+    n_rows, status = len(rows), state.status
+    batch = min(settings.batch, n_rows)
+    n_used = n_rows - n_rows % batch if settings.drop_last else n_rows
+    for epoch in range(n_epochs):
+        _random.shuffle(order, n_rows, _random.at(keys.shuffle, np.uint64(status[EPOCHS])))
+        for i in range(n_rows):
+            mixed[i] = rows[order[i]]
+        total, score = 0.0, 0.0
+        for start in range(0, n_used, batch):
+            n = min(batch, n_used - start)
+            total += _step(net, settings, data, mixed, start, n, keys, state, work, g, posterior)
+        curve[epoch] = total / n_used
+        status[EPOCHS] += 1
+        if len(held) > 0:
+            score = _score(net, settings, data, held, state.w, work)
+            scores[epoch] = score
+        weights_finite = _all_finite(state.w) and _all_finite(state.first) and _all_finite(state.second)
+        if not (np.isfinite(total) and np.isfinite(score) and weights_finite):
+            status[END] = DIVERGED
+            return
+        if len(held) > 0 and _patience_gone(score, settings, state):
+            status[END] = STOPPED
+            return
+
+
+@kernel
+def whole_gradient(net, settings, data, rows, w, work, g):
+    """Sum of the losses of all rows, and the gradient of their mean plus penalty in g."""
+    return batch_gradient(net, settings, data, rows, 0, len(rows), w, np.uint64(0), work, g)
+
+
+def gradients(plan: Layout, batch: int, variational: bool) -> np.ndarray:
+    """Room for the gradients of the blocks of a minibatch."""
+    n_blocks = max(-(-batch // BLOCK), 2 if variational else 1)
+    return np.zeros(n_blocks * plan.size, dtype=np.float32)
+
+
+def posterior(plan: Layout, variational: bool) -> Posterior:
+    """Room for the samples of a variational network."""
+    size = plan.size if variational else 0
+    live = np.zeros(size, dtype=np.float32)
+    if variational:
+        live[plan.place] = 1
+    return Posterior(live, *(np.zeros(n, dtype=np.float32) for n in (size, size, 2 * size)))
