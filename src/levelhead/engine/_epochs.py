@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from levelhead.engine import _random
-from levelhead.engine._jit import inline, kernel
-from levelhead.engine._simd import LANES
-from levelhead.engine.networks import BLOCK, LD_IN, Layout, backward_block, forward_block
+from levelhead.engine._bits import as_float, as_int
+from levelhead.engine._jit import inline, kernel, leaf, part
+from levelhead.engine._simd import BLOCK, LANES, room
+from levelhead.engine.networks import LD_IN, Layout, backward_block, forward_block
 from levelhead.engine.objectives import sample_losses
 from levelhead.engine.optimizers import step_size, update
 from levelhead.engine.variational import add_divergence, add_sample, sample_weights
@@ -68,9 +69,11 @@ class State(NamedTuple):
     status: np.ndarray
 
 
-class Posterior(NamedTuple):
-    """Workspace of variational networks, empty for others."""
+class Workspace(NamedTuple):
+    """What a thread needs beyond `Buffers`; the fields of variational networks are empty for others."""
 
+    g: np.ndarray  # gradients of the blocks of a minibatch
+    losses: np.ndarray  # of the held-out rows
     live: np.ndarray  # 1 at weights, 0 at padding
     noise: np.ndarray
     drawn: np.ndarray
@@ -82,7 +85,7 @@ STEPS, EPOCHS, BAD, BEST_EPOCH, END, N_STATUS = range(6)
 RUNNING, STOPPED, DIVERGED = range(3)
 
 
-@inline
+@part
 def _load(net, data, rows, start, n, work):
     """Copy n rows, named by rows[start:], to the workspace."""
     ld = net.table[0, LD_IN]
@@ -93,15 +96,15 @@ def _load(net, data, rows, start, n, work):
             work.x[i * ld + k] = data.X[row, k]
 
 
-@inline
+@part
 def _losses(settings, n, work):
     # Whole vectors of samples: what is computed beyond n is never read.
     n_full = (n + LANES - 1) // LANES * LANES
     code, constants = settings.objective, settings.constants
-    sample_losses(code, constants, work.labels, n_full, work.out, BLOCK, work.values, work.grad)
+    sample_losses(code, constants, work.labels, n_full, work.out, work.values, work.grad)
 
 
-@inline
+@part
 def _weigh(net, data, rows, start, n, batch, work):
     """Sum of weight times loss; the gradients become those of the mean over the minibatch."""
     total = 0.0
@@ -113,7 +116,7 @@ def _weigh(net, data, rows, start, n, batch, work):
     return total
 
 
-@inline
+@part
 def batch_gradient(net, settings, data, rows, start, n, w, key, work, g):
     """Sum of the losses of a minibatch; the gradient of their mean plus penalty goes to the front of g."""
     total, size = 0.0, net.n_trunks * net.trunk_size
@@ -135,25 +138,30 @@ def batch_gradient(net, settings, data, rows, start, n, w, key, work, g):
     return total
 
 
-@inline
-def _variational_gradient(net, settings, data, rows, start, n, w, key, sample_key, work, g, posterior):
-    """The same for locations and ρ: the mean over weight samples, plus the divergence to the prior."""
+@part
+def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space):
+    """The same for point weights or, if variational, for locations and ρ: the mean over weight samples."""
     size, samples = net.n_trunks * net.trunk_size, settings.n_samples
-    live, noise, drawn, sum_g = posterior
-    sum_g[:] = _ZERO
+    for i in range(len(space.total)):
+        space.total[i] = _ZERO
     total = 0.0
-    for sample in range(samples):
-        place = np.uint64(sample)
-        sample_weights(w, live, size, _random.at(sample_key, place), noise, drawn)
-        own_key = _random.at(key, place)
-        total += batch_gradient(net, settings, data, rows, start, n, drawn, own_key, work, g) / samples
-        add_sample(w, size, noise, g, F(1 / samples), sum_g)
-    add_divergence(w, live, size, F(settings.prior_std), F(1 / len(rows)), sum_g)
-    g[: 2 * size] = sum_g
-    return total
+    for sample in range(max(samples, 1)):
+        own_key, drawn = key, w
+        if samples > 0:
+            own_key = _random.at(key, np.uint64(sample))
+            sample_weights(w, space.live, size, _random.at(sample_key, np.uint64(sample)), space.noise, space.drawn)
+            drawn = space.drawn
+        total += batch_gradient(net, settings, data, rows, start, n, drawn, own_key, work, space.g)
+        if samples > 0:
+            add_sample(w, size, space.noise, space.g, F(1 / samples), space.total)
+    if samples > 0:
+        add_divergence(w, space.live, size, F(settings.prior_std), F(1 / len(rows)), space.total)
+        for i in range(2 * size):
+            space.g[i] = space.total[i]
+    return total / max(samples, 1)
 
 
-@inline
+@leaf
 def _clip(g, size, largest):
     total = 0.0
     for i in range(size):
@@ -165,58 +173,72 @@ def _clip(g, size, largest):
             g[i] *= factor
 
 
-@inline
-def _step(net, settings, data, rows, start, n, keys, state, work, g, posterior):
+@part
+def _step(net, settings, data, rows, start, n, keys, state, work, space):
     """One step of the optimiser; returns the sum of the losses of its minibatch."""
     step, w = state.status[STEPS], state.w
     key = _random.at(keys.dropout, np.uint64(step))
-    if settings.n_samples == 0:
-        total = batch_gradient(net, settings, data, rows, start, n, w, key, work, g)
-    else:
-        sample_key = _random.at(keys.posterior, np.uint64(step))
-        total = _variational_gradient(
-            net, settings, data, rows, start, n, w, key, sample_key, work, g, posterior
-        )
+    sample_key = _random.at(keys.posterior, np.uint64(step))
+    total = _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space)
     if settings.clip > 0:
-        _clip(g, len(w), settings.clip)
-    size = step_size(settings, step)
-    update(settings, w, g, state.first, state.second, 0, len(w), size, step)
+        _clip(space.g, len(w), settings.clip)
+    update(settings, w, space.g, state.first, state.second, 0, len(w), step_size(settings, step), step)
     state.status[STEPS] = step + 1
     return total
 
 
+@leaf
+def _order_statistic(values, n, k):
+    """The k-th smallest of n finite numbers, k from 0: bisection on the bits of float32, which are in order."""
+    low, high = np.int64(-(2**31)), np.int64(2**31 - 1)
+    while low < high:
+        middle = (low + high) >> 1
+        count = 0
+        for i in range(n):
+            count += _ordered(values[i]) <= middle
+        if count > k:
+            high = middle
+        else:
+            low = middle + 1
+    return as_float(np.int32(low if low >= 0 else low ^ 0x7FFFFFFF))
+
+
 @inline
-def _fenced_mean(values, shares):
+def _ordered(x):
+    """An integer that is in the order of the float."""
+    bits = np.int64(as_int(x))
+    return bits if bits >= 0 else bits ^ 0x7FFFFFFF
+
+
+@leaf
+def _fenced_mean(losses, held, weight):
     """Weighted mean of losses, each at most q₇₅ + 1.5 (q₇₅ − q₂₅): what wrong labels cannot dominate."""
-    ordered = np.sort(values)
-    n = len(ordered)
-    low, high = ordered[(n - 1) // 4], ordered[(3 * (n - 1) + 3) // 4]
-    fence = high + 1.5 * (high - low)
+    n = len(held)
+    low = _order_statistic(losses, n, (n - 1) // 4)
+    high = _order_statistic(losses, n, (3 * n) // 4)
+    fence = high + F(1.5) * (high - low)
     total, whole = 0.0, 0.0
     for i in range(n):
-        total += shares[i] * min(values[i], fence)
-        whole += shares[i]
+        share = weight[held[i]] if len(weight) > 0 else _ONE
+        total += share * (fence if losses[i] > fence else losses[i])
+        whole += share
     return total / whole
 
 
-@inline
-def _score(net, settings, data, held, w, work):
+@part
+def _score(net, settings, data, held, w, work, space):
     """The robust score of the held-out rows, see `Stopping`."""
-    losses = np.empty(len(held), dtype=np.float64)
-    shares = np.ones(len(held), dtype=np.float64)
     for start in range(0, len(held), BLOCK):
         n = min(BLOCK, len(held) - start)
         _load(net, data, held, start, n, work)
         forward_block(net, w, n, work, np.uint32(0), _ONE, np.uint64(0))
         _losses(settings, n, work)
         for i in range(n):
-            losses[start + i] = work.values[i]
-            if len(data.weight) > 0:
-                shares[start + i] = data.weight[held[start + i]]
-    return _fenced_mean(losses, shares)
+            space.losses[start + i] = work.values[i]
+    return _fenced_mean(space.losses, held, data.weight)
 
 
-@inline
+@leaf
 def _all_finite(array):
     # The sum of 0·x is 0 or NaN, and unlike a search with an early exit it runs in vectors.
     total = _ZERO
@@ -225,7 +247,7 @@ def _all_finite(array):
     return total == _ZERO
 
 
-@inline
+@part
 def _patience_gone(score, settings, state):
     """Keep the best weights; tell whether patience has run out."""
     status = state.status
@@ -233,30 +255,27 @@ def _patience_gone(score, settings, state):
     if score < state.best_score[0]:
         state.best_score[0] = score
         status[BEST_EPOCH] = status[EPOCHS]
-        state.best[:] = state.w
+        for i in range(len(state.w)):
+            state.best[i] = state.w[i]
     return status[BAD] >= settings.patience
 
 
 @kernel
-def train_epochs(
-    net, settings, data, rows, held, keys, state, n_epochs, curve, scores, order, mixed, work, g, posterior
-):
+def train_epochs(net, settings, data, rows, held, keys, state, n_epochs, curve, scores, mixed, work, space):
     """Train one network for up to n_epochs; everything it changes is passed in."""
     n_rows, status = len(rows), state.status
     batch = min(settings.batch, n_rows)
     n_used = n_rows - n_rows % batch if settings.drop_last else n_rows
     for epoch in range(n_epochs):
-        _random.shuffle(order, n_rows, _random.at(keys.shuffle, np.uint64(status[EPOCHS])))
-        for i in range(n_rows):
-            mixed[i] = rows[order[i]]
+        _random.shuffle(rows, mixed, _random.at(keys.shuffle, np.uint64(status[EPOCHS])))
         total, score = 0.0, 0.0
         for start in range(0, n_used, batch):
             n = min(batch, n_used - start)
-            total += _step(net, settings, data, mixed, start, n, keys, state, work, g, posterior)
+            total += _step(net, settings, data, mixed, start, n, keys, state, work, space)
         curve[epoch] = total / n_used
         status[EPOCHS] += 1
         if len(held) > 0:
-            score = _score(net, settings, data, held, state.w, work)
+            score = _score(net, settings, data, held, state.w, work, space)
             scores[epoch] = score
         weights_finite = _all_finite(state.w) and _all_finite(state.first) and _all_finite(state.second)
         if not (np.isfinite(total) and np.isfinite(score) and weights_finite):
@@ -273,16 +292,12 @@ def whole_gradient(net, settings, data, rows, w, work, g):
     return batch_gradient(net, settings, data, rows, 0, len(rows), w, np.uint64(0), work, g)
 
 
-def gradients(plan: Layout, batch: int, variational: bool) -> np.ndarray:
-    """Room for the gradients of the blocks of a minibatch."""
+def workspace(plan: Layout, batch: int, n_held: int, variational: bool) -> Workspace:
+    """Room for minibatches of a size, and for the samples of a variational network."""
     n_blocks = max(-(-batch // BLOCK), 2 if variational else 1)
-    return np.zeros(n_blocks * plan.size, dtype=np.float32)
-
-
-def posterior(plan: Layout, variational: bool) -> Posterior:
-    """Room for the samples of a variational network."""
-    size = plan.size if variational else 0
-    live = np.zeros(size, dtype=np.float32)
+    own = plan.size if variational else 0
+    sizes = (n_blocks * plan.size, n_held, own, own, own, 2 * own)
+    space = Workspace._make(room(*sizes))
     if variational:
-        live[plan.place] = 1
-    return Posterior(live, *(np.zeros(n, dtype=np.float32) for n in (size, size, 2 * size)))
+        space.live[plan.place] = 1
+    return space

@@ -1,6 +1,6 @@
 """The one place with every compiler option, and the disk cache of compiled kernels.
 
-`inline` marks the small functions that kernels are made of. `kernel` marks the few functions that Python
+`leaf`, `part`, `inline` and `precise` mark the functions that kernels are made of. `kernel` marks the few functions that Python
 calls: each is always called with one and the same set of argument types and is kept on disk. Numba's own cache asks
 only whether the file of the kernel itself has changed; ours asks about all sources of the engine, so that no
 kernel is ever built from old parts.
@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from numba import njit
@@ -21,16 +22,22 @@ JIT = not vars(config)["DISABLE_JIT"]
 # NaN and infinity keep their meaning (no "nnan", no "ninf"): a diverging network must be seen to diverge.
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 
-inline = njit(fastmath=FASTMATH, nogil=True, error_model="numpy", boundscheck=False)
+_options = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+# A loop of its own, compiled by itself.
+leaf = partial(njit, fastmath=FASTMATH, **_options)
+# Merged into its caller before compilation: every level of calls that is left costs a pass of the compiler.
+part = partial(njit, fastmath=FASTMATH, inline="always", **_options)
+# Merged by the compiler itself, which a loop needs in order to become vector code.
+inline = partial(njit, fastmath=FASTMATH, forceinline=True, **_options)
 # For arithmetic whose order of operations carries the precision; multiply and add may still fuse.
-precise = njit(fastmath={"contract"}, nogil=True, error_model="numpy", boundscheck=False)
+precise = partial(njit, fastmath={"contract"}, forceinline=True, **_options)
 
 _announced = False
 
 
 def kernel(function):
     """Compile on first call, or load from disk what an earlier process compiled."""
-    dispatcher = inline(function)
+    dispatcher = leaf(function)
     if JIT:
         # Nowhere to write: every process compiles for itself.
         with suppress(OSError, RuntimeError):

@@ -7,7 +7,7 @@ any place of its sequence. The same arithmetic works on numpy arrays, in kernels
 import numpy as np
 from numpy.typing import NDArray
 
-from levelhead.engine._jit import inline
+from levelhead.engine._jit import inline, leaf
 
 INIT, SHUFFLE, DROPOUT, POSTERIOR, DRAW = range(1, 6)
 
@@ -55,14 +55,15 @@ def normals(key: np.uint64, n: int) -> NDArray[np.float64]:
     return np.sqrt(-2 * np.log(u[:n])) * np.cos(2 * np.pi * u[n:])
 
 
-@inline
-def shuffle(order, n, key):
-    """A uniformly random order of 0 … n − 1 (Fisher and Yates), written to order[:n]."""
+@leaf
+def shuffle(rows, mixed, key):
+    """The rows in uniformly random order (Fisher and Yates), written to mixed."""
+    n = len(rows)
     for i in range(n):
-        order[i] = i
+        mixed[i] = rows[i]
     for i in range(n - 1, 0, -1):
         high = at(key, np.uint64(i)) >> _32
         j = np.int64((high * np.uint64(i + 1)) >> _32)
-        held = order[i]
-        order[i] = order[j]
-        order[j] = held
+        held = mixed[i]
+        mixed[i] = mixed[j]
+        mixed[j] = held

@@ -11,16 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from levelhead.engine import _random
-from levelhead.engine._jit import inline, kernel
+from levelhead.engine._jit import kernel, leaf, part
 from levelhead.engine._math import sigmoid, tanh
-from levelhead.engine._simd import mm, mm_nt, padded
+from levelhead.engine._simd import BLOCK, LANES, mm, mm_nt, padded, room
 from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Float32, Network, Recipe
 from levelhead.engine.objectives import MAX_OUTPUTS
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
 RELU, TANH, SILU = range(3)
-BLOCK = 128  # rows that pass through a network together; also the grain of the sum over a minibatch
 
 # Columns of the layer table.
 N_IN, N_OUT, LD_IN, LD_OUT, W, B, ACT = range(7)
@@ -41,6 +40,8 @@ class Net(NamedTuple):
 class Buffers(NamedTuple):
     """Workspace for one block of rows."""
 
+    rows: int  # at most so many
+    stride: int  # from the activations of one trunk to those of the next
     x: Float32
     acts: Float32
     slopes: Float32
@@ -65,27 +66,19 @@ class Layout(NamedTuple):
 
     def pack(self, flat: Float32) -> Float32:
         """Public vector → padded vector."""
-        full = np.zeros(self.size, dtype=np.float32)
+        (full,) = room(self.size)
         full[self.place] = flat
         return full
 
-    def buffers(self) -> Buffers:
-        """Workspace for one thread."""
-        net = self.net
-        acts = net.n_trunks * net.act_size * BLOCK
+    def buffers(self, batch: int = BLOCK) -> Buffers:
+        """Workspace for one thread and minibatches of a size."""
+        net, rows = self.net, min(batch, BLOCK)
+        stride = net.act_size * rows + LANES  # trunks a power of 2 apart would share lines of the cache
         outs = max(MAX_OUTPUTS, net.n_trunks * net.per_trunk) * BLOCK
-        sizes = (
-            int(net.table[0, LD_IN]) * BLOCK,
-            acts,
-            acts,
-            outs,
-            outs,
-            2 * net.width * BLOCK,
-            BLOCK,
-            BLOCK,
-        )
-        zeros = [np.zeros(size, dtype=np.float32) for size in sizes]
-        return Buffers._make([*zeros, np.ones(1, dtype=np.float32)])
+        sizes = [int(net.table[0, LD_IN]) * rows, net.n_trunks * stride, net.n_trunks * stride, outs, outs]
+        arrays = room(*sizes, 2 * net.width * rows, BLOCK, BLOCK, 1)
+        arrays[-1][0] = 1
+        return Buffers(rows, stride, *arrays)
 
 
 def layout(architecture: Architecture) -> Layout:
@@ -129,7 +122,7 @@ def initial_weights(architecture: Architecture, recipe: Recipe, key: np.uint64) 
     return weights
 
 
-@inline
+@leaf
 def _activate(activation, a, slope, start, n):
     if activation == RELU:
         for i in range(start, start + n):
@@ -149,7 +142,7 @@ def _activate(activation, a, slope, start, n):
             slope[i] = s + z * s * (_ONE - s)
 
 
-@inline
+@leaf
 def _drop(a, slope, start, n, key, threshold, scale):
     """Leave out entries at random: the two 16-bit halves of hash i serve entries i and i + n/2."""
     low, high = np.uint32(key & np.uint64(0xFFFFFFFF)), np.uint32(key >> np.uint64(32))
@@ -168,7 +161,7 @@ def _drop(a, slope, start, n, key, threshold, scale):
         slope[start + half + i] *= second
 
 
-@inline
+@part
 def forward_block(net, w, n, work, threshold, scale, key):
     """Outputs of the n rows in work.x; output q of row i goes to work.out[q·BLOCK + i].
 
@@ -182,7 +175,7 @@ def forward_block(net, w, n, work, threshold, scale, key):
         for layer in range(last):
             ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
             W0, bias0 = w0 + table[layer, W], w0 + table[layer, B]
-            here = (trunk * net.act_size + table[layer, ACT]) * BLOCK
+            here = trunk * work.stride + table[layer, ACT] * work.rows
             mm(acts, here, ld, w, bias0, 0, _ONE, source, source0, ld_in, 1, w, W0, ld, n, ld, n_in)
             _activate(net.activation, acts, slopes, here, n * ld)
             if threshold > 0:
@@ -194,15 +187,15 @@ def forward_block(net, w, n, work, threshold, scale, key):
         mm_nt(work.out, out0, BLOCK, w, bias0, 1, _ONE, w, W0, ld, source, source0, ld, net.per_trunk, n, ld)
 
 
-@inline
+@part
 def _source(net, work, trunk, layer):
     """The array from which a layer reads, and where."""
     if layer == 0:
         return work.x, np.int64(0)
-    return work.acts, (trunk * net.act_size + net.table[layer - 1, ACT]) * BLOCK
+    return work.acts, trunk * work.stride + net.table[layer - 1, ACT] * work.rows
 
 
-@inline
+@part
 def _output_backward(net, w, n, work, trunk, g, g0, decay):
     """Gradient of an output layer, and of the activations that it reads, in the first half of work.delta."""
     grad, last = work.grad, len(net.table) - 1
@@ -219,18 +212,18 @@ def _output_backward(net, w, n, work, trunk, g, g0, decay):
         mm(work.delta, 0, ld, w, W0, 0, _ZERO, grad, out0, 1, BLOCK, w, W0, ld, n, ld, net.per_trunk)
 
 
-@inline
+@part
 def backward_block(net, w, n, work, g, g0, decay):
     """Gradient of the weights from work.grad, plus decay·W for weight matrices, written to g[g0:]."""
     table, delta, slopes = net.table, work.delta, work.slopes
     for trunk in range(net.n_trunks):
         _output_backward(net, w, n, work, trunk, g, g0, decay)
         w0 = trunk * net.trunk_size
-        now, other = np.int64(0), BLOCK * net.width
+        now, other = np.int64(0), work.rows * net.width
         for layer in range(len(table) - 2, -1, -1):
             ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
             W0, bias0 = w0 + table[layer, W], w0 + table[layer, B]
-            here = (trunk * net.act_size + table[layer, ACT]) * BLOCK
+            here = trunk * work.stride + table[layer, ACT] * work.rows
             for i in range(n * ld):
                 delta[now + i] *= slopes[here + i]
             source, source0 = _source(net, work, trunk, layer)

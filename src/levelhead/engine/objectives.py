@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from levelhead.engine._jit import inline
+from levelhead.engine._jit import inline, leaf
 from levelhead.engine._math import delta_psi, exp, log, log1p_square, log_gamma_ratio, sigmoid, softplus
+from levelhead.engine._simd import BLOCK
 
 F = np.float32
 _ZERO, _HALF, _ONE, _TWO = F(0), F(0.5), F(1), F(2)
@@ -19,7 +20,7 @@ _FAR = F(1e18)  # beyond it r² would overflow, and the pull of the label is nil
 
 GCP, GAUSSIAN, BETA, GAMMA, BETA_LOCATION = range(5)
 MAX_OUTPUTS = 4
-_MAX_CONSTANTS = 4
+_MAX_CONSTANTS = 2
 
 
 @dataclass(frozen=True)
@@ -156,23 +157,24 @@ def _beta_location(y, o0, o1, o2, o3, c):
     return -pull / b, -pull * (z / std), _ZERO, _ZERO, _ZERO
 
 
-@inline
-def sample_losses(code, c, y, n, out, ld, value, grad):
-    """Value and gradient of n samples; output k of sample i is out[k·ld + i], its derivative likewise."""
+@leaf
+def sample_losses(code, constants, y, n, out, value, grad):
+    """Value and gradient of n samples; output k of sample i is out[k·BLOCK + i], its derivative likewise."""
+    c = (constants[0], constants[1])
     if code == GCP:
         for i in range(n):
-            value[i], grad[i], grad[ld + i], grad[2 * ld + i], grad[3 * ld + i] = _gcp(
-                y[i], out[i], out[ld + i], out[2 * ld + i], out[3 * ld + i], c
+            value[i], grad[i], grad[BLOCK + i], grad[2 * BLOCK + i], grad[3 * BLOCK + i] = _gcp(
+                y[i], out[i], out[BLOCK + i], out[2 * BLOCK + i], out[3 * BLOCK + i], c
             )
     elif code == GAUSSIAN:
         for i in range(n):
-            value[i], grad[i], grad[ld + i], _, _ = _gaussian(y[i], out[i], out[ld + i], _ZERO, _ZERO, c)
+            value[i], grad[i], grad[BLOCK + i], _, _ = _gaussian(y[i], out[i], out[BLOCK + i], _ZERO, _ZERO, c)
     elif code == BETA:
         for i in range(n):
-            value[i], grad[i], grad[ld + i], _, _ = _beta(y[i], out[i], out[ld + i], _ZERO, _ZERO, c)
+            value[i], grad[i], grad[BLOCK + i], _, _ = _beta(y[i], out[i], out[BLOCK + i], _ZERO, _ZERO, c)
     elif code == GAMMA:
         for i in range(n):
-            value[i], grad[i], grad[ld + i], _, _ = _gamma(y[i], out[i], out[ld + i], _ZERO, _ZERO, c)
+            value[i], grad[i], grad[BLOCK + i], _, _ = _gamma(y[i], out[i], out[BLOCK + i], _ZERO, _ZERO, c)
     else:
         for i in range(n):
             value[i], grad[i], _, _, _ = _beta_location(y[i], out[i], _ZERO, _ZERO, _ZERO, c)

@@ -6,7 +6,7 @@ in `first`.
 
 import numpy as np
 
-from levelhead.engine._jit import inline
+from levelhead.engine._jit import leaf, part
 
 F = np.float32
 ADAM, RMSPROP, NESTEROV = range(3)
@@ -14,7 +14,7 @@ CONSTANT, EXPONENTIAL, COSINE = range(3)
 _ONE = F(1)
 
 
-@inline
+@part
 def step_size(settings, step):
     """The step size of step number `step`, counted from 0."""
     kind, learning_rate = settings.schedule, settings.learning_rate
@@ -27,7 +27,7 @@ def step_size(settings, step):
     return learning_rate
 
 
-@inline
+@leaf
 def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
     c1, c2 = 1 - b1 ** (step + 1), 1 - b2 ** (step + 1)
     size32, epsilon32 = F(size * np.sqrt(c2) / c1), F(epsilon * np.sqrt(c2))
@@ -40,7 +40,7 @@ def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
         w[i] -= size32 * m / (F(np.sqrt(v)) + epsilon32)
 
 
-@inline
+@leaf
 def _rmsprop(w, g, second, start, end, size, b2, epsilon):
     size32, epsilon32, keep, new = F(size), F(epsilon), F(b2), F(1 - b2)
     for i in range(start, end):
@@ -49,7 +49,7 @@ def _rmsprop(w, g, second, start, end, size, b2, epsilon):
         w[i] -= size32 * g[i] / (F(np.sqrt(v)) + epsilon32)
 
 
-@inline
+@leaf
 def _nesterov(w, g, first, start, end, size, momentum):
     size32, momentum32 = F(size), F(momentum)
     for i in range(start, end):
@@ -58,7 +58,7 @@ def _nesterov(w, g, first, start, end, size, momentum):
         w[i] += momentum32 * velocity - size32 * g[i]
 
 
-@inline
+@part
 def update(settings, w, g, first, second, start, end, size, step):
     """Move w[start:end] against its gradient."""
     b1, b2, epsilon = settings.beta1, settings.beta2, settings.epsilon

@@ -11,6 +11,7 @@ import numpy as np
 
 from levelhead.engine import _epochs, _random
 from levelhead.engine._epochs import Data, Keys, Settings, State
+from levelhead.engine._simd import BLOCK, room
 from levelhead.engine.descriptions import (
     OPTIMIZERS,
     SCHEDULES,
@@ -111,7 +112,7 @@ def loss_and_gradient(
     settings = _settings(Recipe(objective=objective, weight_decay=weight_decay), None)
     data = _data(X, y, sample_weight, architecture, "loss_and_gradient")
     rows = np.arange(len(data.y))
-    g = _epochs.gradients(plan, len(rows), variational=False)
+    g = _epochs.workspace(plan, len(rows), n_held=0, variational=False).g
     with np.errstate(over="ignore"):
         total = _epochs.whole_gradient(plan.net, settings, data, rows, plan.pack(weights), plan.buffers(), g)
     squares = 0.0
@@ -195,15 +196,17 @@ class _Run:
         ):
             raise ValueError(f"job {self.place}: the network to start from has another architecture or kind")
         parts = [start.weights] if start.rho is None else [start.weights, start.rho]
-        w = np.concatenate([self.plan.pack(part) for part in parts])
-        first, second = np.zeros_like(w), np.zeros_like(w)
+        size = self.plan.size
+        w, first, second, best = room(*[len(parts) * size] * 4)
+        for k, part in enumerate(parts):
+            w[k * size : (k + 1) * size] = self.plan.pack(part)
         status = np.zeros(_epochs.N_STATUS, dtype=np.int64)
         if start.state is not None:
             for own, given in ((first, start.state.first), (second, start.state.second)):
                 own[:] = np.concatenate([self.plan.pack(part) for part in np.split(given, len(parts))])
             status[_epochs.STEPS] = start.state.steps
         status[_epochs.EPOCHS] = status[_epochs.BEST_EPOCH] = start.epochs
-        self.state = State(w, first, second, w.copy(), np.array([np.inf]), status)
+        self.state = State(w, first, second, best, np.array([np.inf]), status)
         self.loss_curve, self.score_curve = [start.loss_curve], [start.score_curve]
 
     @property
@@ -223,16 +226,18 @@ class _Run:
     def advance(self, n_epochs: int, space: "_Workspace") -> "_Run":
         """A copy of this run that is n_epochs further; this one stays as it is."""
         ahead = copy(self)
-        ahead.state = State(*(array.copy() for array in self.state))
+        arrays = self.state[:4]
+        fresh = room(*(len(array) for array in arrays))
+        for new, old in zip(fresh, arrays, strict=True):
+            new[:] = old
+        ahead.state = State(*fresh, self.state.best_score.copy(), self.status.copy())
         curve = np.empty(n_epochs)
         scores = np.empty(n_epochs if len(self.held) else 0)
-        n = len(self.rows)
         with np.errstate(over="ignore"):
             _epochs.train_epochs(
-                self.plan.net, self.settings, self.data, self.rows, self.held, self.keys, ahead.state,
-                n_epochs, curve, scores,
-                space.order[:n], space.mixed[:n], space.buffers, space.g, space.posterior,
-            )  # fmt: skip
+                *(self.plan.net, self.settings, self.data, self.rows, self.held, self.keys, ahead.state),
+                *(n_epochs, curve, scores, space.mixed[: len(self.rows)], space.buffers, space.rest),
+            )
         done = int(ahead.status[_epochs.EPOCHS] - self.status[_epochs.EPOCHS])
         ahead.loss_curve = [*self.loss_curve, curve[:done]]
         ahead.score_curve = [*self.score_curve, scores[:done]]
@@ -311,13 +316,11 @@ def _new_network(architecture: Architecture, recipe: Recipe, job: Job) -> Networ
 class _Workspace:
     """Buffers of one thread, made once."""
 
-    def __init__(self, plan: Layout, recipe: Recipe, largest: int):
-        variational = recipe.variational is not None
-        self.buffers = plan.buffers()
-        self.g = _epochs.gradients(plan, min(recipe.batch_size, largest), variational)
-        self.posterior = _epochs.posterior(plan, variational)
-        self.order = np.empty(largest, dtype=np.int64)
-        self.mixed = np.empty(largest, dtype=np.int64)
+    def __init__(self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int):
+        batch = min(recipe.batch_size, n_rows)
+        self.buffers = plan.buffers(batch if n_held == 0 else BLOCK)
+        self.rest = _epochs.workspace(plan, batch, n_held, recipe.variational is not None)
+        self.mixed = np.empty(n_rows, dtype=np.int64)
 
 
 def _run_all(runs: list[_Run], callback, n_threads: int) -> None:
@@ -326,8 +329,8 @@ def _run_all(runs: list[_Run], callback, n_threads: int) -> None:
     if not waiting:
         return
     n_threads = max(1, min(n_threads, len(waiting)))
-    largest = max(len(run.rows) for run in runs)
-    free = [_Workspace(runs[0].plan, runs[0].recipe, largest) for _ in range(n_threads)]
+    most = max(len(run.rows) for run in runs), max(len(run.held) for run in runs)
+    free = [_Workspace(runs[0].plan, runs[0].recipe, *most) for _ in range(n_threads)]
     pace = _Pace()
     active: dict = {}
 

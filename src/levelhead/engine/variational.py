@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from levelhead.engine import _random
-from levelhead.engine._jit import inline
+from levelhead.engine._jit import inline, leaf
 from levelhead.engine._math import log, sigmoid, softplus
 from levelhead.engine.descriptions import Network
 
@@ -26,7 +26,7 @@ def _normal(bits):
     return F(np.sqrt(F(-2) * log(u))) * F(np.cos(_TWO_PI * angle))
 
 
-@inline
+@leaf
 def sample_weights(free, live, size, key, noise, drawn):
     """Draw all weights; `live` is 1 at weights and 0 at padding."""
     for i in range(size):
@@ -34,7 +34,7 @@ def sample_weights(free, live, size, key, noise, drawn):
         drawn[i] = free[i] + softplus(free[size + i]) * noise[i]
 
 
-@inline
+@leaf
 def add_sample(free, size, noise, g, share, total):
     """Add the gradient g of one sample's weights to that of locations and ρ."""
     for i in range(size):
@@ -42,7 +42,7 @@ def add_sample(free, size, noise, g, share, total):
         total[size + i] += share * (g[i] * noise[i] * sigmoid(free[size + i]))
 
 
-@inline
+@leaf
 def add_divergence(free, live, size, prior_std, share, total):
     """Add share · ∂KL(q‖N(0, prior_std²)); KL = Σ ln(prior/s) + (s² + location²)/(2 prior²) − ½."""
     precision = _ONE / (prior_std * prior_std)
