@@ -93,7 +93,7 @@ def _load(net, data, rows, start, n, work):
         row = rows[start + i]
         work.labels[i] = data.y[row]
         for k in range(data.X.shape[1]):
-            work.x[i * ld + k] = data.X[row, k]
+            work.acts[i * ld + k] = data.X[row, k]
 
 
 @part
@@ -149,7 +149,9 @@ def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, spa
         own_key, drawn = key, w
         if samples > 0:
             own_key = _random.at(key, np.uint64(sample))
-            sample_weights(w, space.live, size, _random.at(sample_key, np.uint64(sample)), space.noise, space.drawn)
+            sample_weights(
+                w, space.live, size, _random.at(sample_key, np.uint64(sample)), space.noise, space.drawn
+            )
             drawn = space.drawn
         total += batch_gradient(net, settings, data, rows, start, n, drawn, own_key, work, space.g)
         if samples > 0:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from levelhead.engine import _random
-from levelhead.engine._jit import kernel, leaf, part
+from levelhead.engine._jit import inline, kernel, leaf, part
 from levelhead.engine._math import sigmoid, tanh
 from levelhead.engine._simd import BLOCK, LANES, mm, mm_nt, padded, room
 from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Float32, Network, Recipe
@@ -19,6 +19,7 @@ from levelhead.engine.objectives import MAX_OUTPUTS
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
+_U16 = np.uint32(16)
 RELU, TANH, SILU = range(3)
 
 # Columns of the layer table.
@@ -32,7 +33,7 @@ class Net(NamedTuple):
     n_trunks: int
     per_trunk: int  # outputs of one trunk
     trunk_size: int  # padded weights of one trunk
-    act_size: int  # activations of one row of one trunk
+    act_size: int  # inputs and activations of one row of one trunk
     width: int  # of the widest layer
     activation: int
 
@@ -42,8 +43,7 @@ class Buffers(NamedTuple):
 
     rows: int  # at most so many
     stride: int  # from the activations of one trunk to those of the next
-    x: Float32
-    acts: Float32
+    acts: Float32  # the inputs, then the activations of each trunk and layer
     slopes: Float32
     out: Float32
     grad: Float32
@@ -73,10 +73,11 @@ class Layout(NamedTuple):
     def buffers(self, batch: int = BLOCK) -> Buffers:
         """Workspace for one thread and minibatches of a size."""
         net, rows = self.net, min(batch, BLOCK)
-        stride = net.act_size * rows + LANES  # trunks a power of 2 apart would share lines of the cache
+        inputs = int(net.table[0, ACT])
+        stride = (net.act_size - inputs) * rows + LANES  # a power of 2 apart, trunks would share cache lines
         outs = max(MAX_OUTPUTS, net.n_trunks * net.per_trunk) * BLOCK
-        sizes = [int(net.table[0, LD_IN]) * rows, net.n_trunks * stride, net.n_trunks * stride, outs, outs]
-        arrays = room(*sizes, 2 * net.width * rows, BLOCK, BLOCK, 1)
+        acts = inputs * rows + net.n_trunks * stride
+        arrays = room(acts, acts, outs, outs, 2 * net.width * rows, BLOCK, BLOCK, 1)
         arrays[-1][0] = 1
         return Buffers(rows, stride, *arrays)
 
@@ -84,7 +85,7 @@ class Layout(NamedTuple):
 def layout(architecture: Architecture) -> Layout:
     """Lay out an architecture for the kernels."""
     shapes = architecture.layer_shapes
-    table, places, size, act_size = [], [], 0, 0
+    table, places, size, act_size = [], [], 0, padded(shapes[0][0])
     for layer, (n_in, n_out) in enumerate(shapes):
         last = layer == len(shapes) - 1
         ld_in, ld_out = padded(n_in), padded(n_out)
@@ -124,22 +125,36 @@ def initial_weights(architecture: Architecture, recipe: Recipe, key: np.uint64) 
 
 @leaf
 def _activate(activation, a, slope, start, n):
+    # An unsigned index cannot count from the end of an array, and without that case the loops become vectors.
     if activation == RELU:
-        for i in range(start, start + n):
-            z = a[i]
-            slope[i] = _ONE if z > _ZERO else _ZERO
-            a[i] = z if not z < _ZERO else _ZERO
+        for i in range(n):
+            j = np.uint64(start + i)
+            z = a[j]
+            slope[j] = _ONE if z > _ZERO else _ZERO
+            a[j] = _ZERO if z < _ZERO else z
     elif activation == TANH:
-        for i in range(start, start + n):
-            t = tanh(a[i])
-            a[i] = t
-            slope[i] = _ONE - t * t
+        for i in range(n):
+            j = np.uint64(start + i)
+            t = tanh(a[j])
+            a[j] = t
+            slope[j] = _ONE - t * t
     else:
-        for i in range(start, start + n):
-            z = a[i]
+        for i in range(n):
+            j = np.uint64(start + i)
+            z = a[j]
             s = sigmoid(z)
-            a[i] = z * s
-            slope[i] = s + z * s * (_ONE - s)
+            a[j] = z * s
+            slope[j] = s + z * s * (_ONE - s)
+
+
+@inline
+def _hash(i, low, high):
+    """32 random bits from a counter and 64 bits of key (the constants are those of Wellons' lowbias32)."""
+    x = np.uint32(np.uint32(i) ^ low)
+    x = np.uint32(np.uint32(x ^ np.uint32(x >> _U16)) * np.uint32(0x7FEB352D))
+    x = np.uint32(x + high)
+    x = np.uint32(np.uint32(x ^ np.uint32(x >> np.uint32(15))) * np.uint32(0x846CA68B))
+    return np.uint32(x ^ np.uint32(x >> _U16))
 
 
 @leaf
@@ -148,17 +163,20 @@ def _drop(a, slope, start, n, key, threshold, scale):
     low, high = np.uint32(key & np.uint64(0xFFFFFFFF)), np.uint32(key >> np.uint64(32))
     half = n // 2
     for i in range(half):
-        x = np.uint32(np.uint32(i) ^ low)
-        x = np.uint32(np.uint32(x ^ np.uint32(x >> np.uint32(16))) * np.uint32(0x7FEB352D))
-        x = np.uint32(x + high)
-        x = np.uint32(np.uint32(x ^ np.uint32(x >> np.uint32(15))) * np.uint32(0x846CA68B))
-        x = np.uint32(x ^ np.uint32(x >> np.uint32(16)))
-        first = scale if np.uint32(x & np.uint32(0xFFFF)) >= threshold else _ZERO
-        second = scale if np.uint32(x >> np.uint32(16)) >= threshold else _ZERO
-        a[start + i] *= first
-        slope[start + i] *= first
-        a[start + half + i] *= second
-        slope[start + half + i] *= second
+        bits = _hash(i, low, high)
+        j, k = np.uint64(start + i), np.uint64(start + half + i)
+        first = scale if np.uint32(bits & np.uint32(0xFFFF)) >= threshold else _ZERO
+        second = scale if np.uint32(bits >> _U16) >= threshold else _ZERO
+        a[j] *= first
+        slope[j] *= first
+        a[k] *= second
+        slope[k] *= second
+
+
+@leaf
+def _times(a, a0, b, b0, n):
+    for i in range(n):
+        a[np.uint64(a0 + i)] *= b[np.uint64(b0 + i)]
 
 
 @part
@@ -171,28 +189,20 @@ def forward_block(net, w, n, work, threshold, scale, key):
     last = len(table) - 1
     for trunk in range(net.n_trunks):
         w0 = trunk * net.trunk_size
-        source, source0 = work.x, np.int64(0)
+        source = np.int64(0)
         for layer in range(last):
             ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
             W0, bias0 = w0 + table[layer, W], w0 + table[layer, B]
             here = trunk * work.stride + table[layer, ACT] * work.rows
-            mm(acts, here, ld, w, bias0, 0, _ONE, source, source0, ld_in, 1, w, W0, ld, n, ld, n_in)
+            mm(acts, here, ld, w, bias0, 0, _ONE, acts, source, ld_in, 1, w, W0, ld, n, ld, n_in)
             _activate(net.activation, acts, slopes, here, n * ld)
             if threshold > 0:
                 place = np.uint64(trunk * last + layer)
                 _drop(acts, slopes, here, n * ld, _random.at(key, place), threshold, scale)
-            source, source0 = acts, here
+            source = here
         ld, out0 = table[last, LD_IN], trunk * net.per_trunk * BLOCK
         W0, bias0 = w0 + table[last, W], w0 + table[last, B]
-        mm_nt(work.out, out0, BLOCK, w, bias0, 1, _ONE, w, W0, ld, source, source0, ld, net.per_trunk, n, ld)
-
-
-@part
-def _source(net, work, trunk, layer):
-    """The array from which a layer reads, and where."""
-    if layer == 0:
-        return work.x, np.int64(0)
-    return work.acts, trunk * work.stride + net.table[layer - 1, ACT] * work.rows
+        mm_nt(work.out, out0, BLOCK, w, bias0, 1, _ONE, w, W0, ld, acts, source, ld, net.per_trunk, n, ld)
 
 
 @part
@@ -201,8 +211,8 @@ def _output_backward(net, w, n, work, trunk, g, g0, decay):
     grad, last = work.grad, len(net.table) - 1
     ld, w0, out0 = net.table[last, LD_IN], trunk * net.trunk_size, trunk * net.per_trunk * BLOCK
     W0 = w0 + net.table[last, W]
-    source, source0 = _source(net, work, trunk, last)
-    mm(g, g0 + W0, ld, w, W0, ld, decay, grad, out0, BLOCK, 1, source, source0, ld, net.per_trunk, ld, n)
+    source = trunk * work.stride + net.table[last - 1, ACT] * work.rows if last > 0 else 0
+    mm(g, g0 + W0, ld, w, W0, ld, decay, grad, out0, BLOCK, 1, work.acts, source, ld, net.per_trunk, ld, n)
     for q in range(net.per_trunk):
         total = _ZERO
         for i in range(n):
@@ -224,10 +234,9 @@ def backward_block(net, w, n, work, g, g0, decay):
             ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
             W0, bias0 = w0 + table[layer, W], w0 + table[layer, B]
             here = trunk * work.stride + table[layer, ACT] * work.rows
-            for i in range(n * ld):
-                delta[now + i] *= slopes[here + i]
-            source, source0 = _source(net, work, trunk, layer)
-            mm(g, g0 + W0, ld, w, W0, ld, decay, source, source0, 1, ld_in, delta, now, ld, n_in, ld, n)
+            _times(delta, now, slopes, here, n * ld)
+            source = trunk * work.stride + table[layer - 1, ACT] * work.rows if layer > 0 else 0
+            mm(g, g0 + W0, ld, w, W0, ld, decay, work.acts, source, 1, ld_in, delta, now, ld, n_in, ld, n)
             mm(g, g0 + bias0, ld, w, bias0, 0, _ZERO, work.one, 0, 0, 0, delta, now, ld, 1, ld, n)
             if layer > 0:
                 mm_nt(delta, other, ld_in, w, w0, 0, _ZERO, delta, now, ld, w, W0, ld, n, n_in, ld)
@@ -241,7 +250,7 @@ def _forward_rows(net, w, X, first, last, outputs, work):
         n = min(BLOCK, last - start)
         for i in range(n):
             for k in range(X.shape[1]):
-                work.x[i * ld + k] = X[start + i, k]
+                work.acts[i * ld + k] = X[start + i, k]
         forward_block(net, w, n, work, np.uint32(0), _ONE, np.uint64(0))
         for i in range(n):
             for q in range(outputs.shape[1]):

@@ -168,7 +168,9 @@ def sample_losses(code, constants, y, n, out, value, grad):
             )
     elif code == GAUSSIAN:
         for i in range(n):
-            value[i], grad[i], grad[BLOCK + i], _, _ = _gaussian(y[i], out[i], out[BLOCK + i], _ZERO, _ZERO, c)
+            value[i], grad[i], grad[BLOCK + i], _, _ = _gaussian(
+                y[i], out[i], out[BLOCK + i], _ZERO, _ZERO, c
+            )
     elif code == BETA:
         for i in range(n):
             value[i], grad[i], grad[BLOCK + i], _, _ = _beta(y[i], out[i], out[BLOCK + i], _ZERO, _ZERO, c)

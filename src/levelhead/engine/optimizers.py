@@ -32,7 +32,8 @@ def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
     c1, c2 = 1 - b1 ** (step + 1), 1 - b2 ** (step + 1)
     size32, epsilon32 = F(size * np.sqrt(c2) / c1), F(epsilon * np.sqrt(c2))
     keep1, keep2, new1, new2 = F(b1), F(b2), F(1 - b1), F(1 - b2)
-    for i in range(start, end):
+    for k in range(end - start):
+        i = np.uint64(start + k)
         m = keep1 * first[i] + new1 * g[i]
         v = keep2 * second[i] + new2 * (g[i] * g[i])
         first[i] = m
@@ -43,7 +44,8 @@ def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
 @leaf
 def _rmsprop(w, g, second, start, end, size, b2, epsilon):
     size32, epsilon32, keep, new = F(size), F(epsilon), F(b2), F(1 - b2)
-    for i in range(start, end):
+    for k in range(end - start):
+        i = np.uint64(start + k)
         v = keep * second[i] + new * (g[i] * g[i])
         second[i] = v
         w[i] -= size32 * g[i] / (F(np.sqrt(v)) + epsilon32)
@@ -52,7 +54,8 @@ def _rmsprop(w, g, second, start, end, size, b2, epsilon):
 @leaf
 def _nesterov(w, g, first, start, end, size, momentum):
     size32, momentum32 = F(size), F(momentum)
-    for i in range(start, end):
+    for k in range(end - start):
+        i = np.uint64(start + k)
         velocity = momentum32 * first[i] - size32 * g[i]
         first[i] = velocity
         w[i] += momentum32 * velocity - size32 * g[i]
