@@ -1,5 +1,7 @@
 """Reinterpretation of the 32 bits of a float as an integer and back."""
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -7,32 +9,21 @@ from numba.extending import intrinsic
 
 from levelhead.engine._jit import JIT
 
-if not JIT:
 
-    def as_int(x):
-        """The bits of a float32 as an int32."""
-        return np.float32(x).view(np.int32)
+def _cast(to):
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], to)
 
-    def as_float(x):
-        """The bits of an int32 as a float32."""
-        return np.int32(x).view(np.float32)
+    return generate
 
-else:
 
-    @intrinsic
-    def as_int(typing_context, x):
-        """The bits of a float32 as an int32."""
+def _to_int(typing_context, x):
+    return types.int32(types.float32), _cast(ir.IntType(32))
 
-        def generate(context, builder, signature, arguments):
-            return builder.bitcast(arguments[0], ir.IntType(32))
 
-        return types.int32(types.float32), generate
+def _to_float(typing_context, x):
+    return types.float32(types.int32), _cast(ir.FloatType())
 
-    @intrinsic
-    def as_float(typing_context, x):
-        """The bits of an int32 as a float32."""
 
-        def generate(context, builder, signature, arguments):
-            return builder.bitcast(arguments[0], ir.FloatType())
-
-        return types.float32(types.int32), generate
+as_int: Any = intrinsic(_to_int) if JIT else lambda x: np.float32(x).view(np.int32)
+as_float: Any = intrinsic(_to_float) if JIT else lambda x: np.int32(x).view(np.float32)

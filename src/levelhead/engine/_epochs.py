@@ -191,7 +191,7 @@ def _step(net, settings, data, rows, start, n, keys, state, work, space):
 
 @leaf
 def _order_statistic(values, n, k):
-    """The k-th smallest of n finite numbers, k from 0: bisection on the bits of float32, which are in order."""
+    """The k-th smallest of n numbers, k from 0, by bisection on the bits of float32, which are in order."""
     low, high = np.int64(-(2**31)), np.int64(2**31 - 1)
     while low < high:
         middle = (low + high) >> 1
@@ -219,7 +219,7 @@ def _fenced_mean(losses, held, weight):
     low = _order_statistic(losses, n, (n - 1) // 4)
     high = _order_statistic(losses, n, (3 * n) // 4)
     fence = high + F(1.5) * (high - low)
-    total, whole = 0.0, 0.0
+    total, whole = np.float64(0), np.float64(0)
     for i in range(n):
         share = weight[held[i]] if len(weight) > 0 else _ONE
         total += share * (fence if losses[i] > fence else losses[i])

@@ -1,9 +1,9 @@
 """The one place with every compiler option, and the disk cache of compiled kernels.
 
-`leaf`, `part`, `inline` and `precise` mark the functions that kernels are made of. `kernel` marks the few functions that Python
-calls: each is always called with one and the same set of argument types and is kept on disk. Numba's own cache asks
-only whether the file of the kernel itself has changed; ours asks about all sources of the engine, so that no
-kernel is ever built from old parts.
+`leaf`, `part`, `inline` and `precise` mark the functions that kernels are made of. `kernel` marks the few
+functions that Python calls: each is always called with one and the same set of argument types and is
+kept on disk. Numba's own cache asks only whether the file of the kernel itself has changed; ours asks about
+all sources of the engine, so that no kernel is ever built from old parts.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from numba import njit
 from numba.core import config
@@ -22,15 +23,15 @@ JIT = not vars(config)["DISABLE_JIT"]
 # NaN and infinity keep their meaning (no "nnan", no "ninf"): a diverging network must be seen to diverge.
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 
-_options = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+_options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 # A loop of its own, compiled by itself.
-leaf = partial(njit, fastmath=FASTMATH, **_options)
+leaf: Any = partial(njit, fastmath=FASTMATH, **_options)
 # Merged into its caller before compilation: every level of calls that is left costs a pass of the compiler.
-part = partial(njit, fastmath=FASTMATH, inline="always", **_options)
+part: Any = partial(njit, fastmath=FASTMATH, inline="always", **_options)
 # Merged by the compiler itself, which a loop needs in order to become vector code.
-inline = partial(njit, fastmath=FASTMATH, forceinline=True, **_options)
+inline: Any = partial(njit, fastmath=FASTMATH, forceinline=True, **_options)
 # For arithmetic whose order of operations carries the precision; multiply and add may still fuse.
-precise = partial(njit, fastmath={"contract"}, forceinline=True, **_options)
+precise: Any = partial(njit, fastmath={"contract"}, forceinline=True, **_options)
 
 _announced = False
 

@@ -20,9 +20,10 @@ _MANTISSA, _SQRT_HALF = np.int32(0x007FFFFF), np.int32(0x3F3504F3)
 _SMALLEST = F(1.1754944e-38)
 
 # The coefficients fall by 3 and by 2.2 a term: what is left out is below half a unit in the last place.
-_PSI_0, *_PSI = (F(c) for c in _chebyshev.PSI[:16])
-_GAMMA_0, *_GAMMA = (F(c) for c in _chebyshev.GAMMA[:20])
-_PSI, _GAMMA_LOW, _GAMMA_HIGH = tuple(_PSI), tuple(_GAMMA[:10]), tuple(_GAMMA[10:])
+_PSI_0, _PSI = F(_chebyshev.PSI[0]), tuple(F(c) for c in _chebyshev.PSI[1:16])
+# Two pieces, each short enough for the compiler to unroll: nothing with a loop inside becomes vector code.
+_GAMMA_0, _GAMMA_LOW = F(_chebyshev.GAMMA[0]), tuple(F(c) for c in _chebyshev.GAMMA[1:11])
+_GAMMA_HIGH = tuple(F(c) for c in _chebyshev.GAMMA[11:20])
 
 
 @precise
@@ -133,7 +134,6 @@ def delta_psi(alpha):
 def log_gamma_ratio(alpha):
     """lnΓ(α + ½) − lnΓ(α)."""
     x = _argument(alpha)
-    # In two pieces, each short enough for the compiler to unroll, without which nothing becomes vector code.
     now, before = _clenshaw(_GAMMA_HIGH, _TWO * x, _ZERO, _ZERO)
     now, before = _clenshaw(_GAMMA_LOW, _TWO * x, now, before)
     return log(alpha) - _HALF * log(alpha + F(0.25)) + (_GAMMA_0 + (x * now - before))

@@ -1,11 +1,13 @@
 """The two matrix products that networks are made of, in vector instructions of our own choosing.
 
-A compiler left alone guards every inner loop against overlapping arrays and treats its ragged end apart, which
-costs more than the fifty multiplications inside. Here rows are padded to whole vectors and a block of results
-stays in registers while the sum runs, so that a minibatch of five rows and a product of two 256 × 256 matrices
-both run near the speed of the processor. The sum over k always runs in the same order: results never depend
-on how a product is cut into blocks.
+A compiler left alone guards every inner loop against overlapping arrays and treats its ragged end apart,
+which costs more than the fifty multiplications inside. Here rows are padded to whole vectors and a block of
+results stays in registers while the sum runs, so that a minibatch of five rows and a product of two 256 × 256
+matrices both run near the speed of the processor. The sum over k always runs in the same order: results never
+depend on how a product is cut into blocks.
 """
+
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -135,10 +137,12 @@ def _blocks(builder, M, largest, body):
 
 def _tile(builder, arguments, factor, m, rows, offsets):
     """`rows` rows of C from row m on, in the columns at the given offsets."""
-    C, ldc, I, ldi, _, A, a_row, a_col, B, ldb, _, _, K = arguments
+    C, ldc, start0, ldi, _, A, a_row, a_col, B, ldb, _, _, K = arguments
     row = [builder.add(m, _int(r)) for r in range(rows)]
     heads = [_at(builder, A, (r, a_row)) for r in row]
-    start = [builder.fmul(factor, _load(builder, _at(builder, I, (r, ldi), n))) for r in row for n in offsets]
+    start = [
+        builder.fmul(factor, _load(builder, _at(builder, start0, (r, ldi), n))) for r in row for n in offsets
+    ]
 
     def product(k, sums):
         b = [_load(builder, _at(builder, B, (k, ldb), n)) for n in offsets]
@@ -169,7 +173,7 @@ def _mm(builder, arguments):
 
 def _tile_nt(builder, arguments, m, n_rows, n, n_columns):
     """A block of C = s·I + A·Bᵀ: sums over whole vectors, each added up at the end."""
-    C, ldc, I, i_row, s, A, lda, B, ldb, _, _, K = arguments
+    C, ldc, start0, i_row, s, A, lda, B, ldb, _, _, K = arguments
     total = _instruction(builder, "vector.reduce.fadd", _FLOAT, [_FLOAT, _VECTOR])
     left = [_at(builder, A, (builder.add(m, _int(r)), lda)) for r in range(n_rows)]
     right = [_at(builder, B, (builder.add(n, _int(c)), ldb)) for c in range(n_columns)]
@@ -185,7 +189,7 @@ def _tile_nt(builder, arguments, m, n_rows, n, n_columns):
     sums = iter(_sum_over_k(builder, builder.udiv(K, _int(LANES)), zeros, product))
     for r in range(n_rows):
         row = builder.add(m, _int(r))
-        first = builder.fmul(s, builder.load(_at(builder, I, (row, i_row))))
+        first = builder.fmul(s, builder.load(_at(builder, start0, (row, i_row))))
         for c in range(n_columns):
             value = builder.call(total, [first, next(sums)], fastmath=("reassoc",))
             builder.store(value, _at(builder, C, (row, ldc), builder.add(n, _int(c))))
@@ -203,7 +207,11 @@ def _mm_nt(builder, arguments):
 
 def _compiled(name, kinds, write):
     """An intrinsic that calls the function `write` writes; kinds: p (array, offset), i (int), f (float)."""
-    numba_types = {"p": [types.float32[::1], types.int64], "i": [types.int64], "f": [types.float32]}
+    numba_types: dict[str, list] = {
+        "p": [types.float32[::1], types.int64],
+        "i": [types.int64],
+        "f": [types.float32],
+    }
     llvm_types = {"p": _POINTER, "i": _INT, "f": _FLOAT}
 
     def define(module):
@@ -233,32 +241,35 @@ def _compiled(name, kinds, write):
     return types.void(*(one for kind in kinds for one in numba_types[kind])), generate
 
 
-if JIT:
-    _MM = _compiled("levelhead_mm", "pipifpiipiiii", _mm)
-    _MM_NT = _compiled("levelhead_mm_nt", "pipifpipiiii", _mm_nt)
+def _view(array, start, shape, strides):
+    bytes_apart = tuple(4 * stride for stride in strides)
+    return np.lib.stride_tricks.as_strided(array[start:], shape, bytes_apart)
 
-    @intrinsic
-    def mm(typing_context, c, c0, ldc, i, i0, ldi, s, a, a0, a_row, a_col, b, b0, ldb, M, N, K):
-        """C = s·I + A·B, with row strides ldc, ldi, ldb and both strides of A free; N in whole vectors."""
-        return _MM
 
-    @intrinsic
-    def mm_nt(typing_context, c, c0, ldc, i, i0, i_row, s, a, a0, lda, b, b0, ldb, M, N, K):
-        """C = s·I + A·Bᵀ, where I is a column and rows of A and B are K long, in whole vectors."""
-        return _MM_NT
+def _plain_mm(c, c0, ldc, i, i0, ldi, s, a, a0, a_row, a_col, b, b0, ldb, M, N, K):
+    product = _view(a, a0, (M, K), (a_row, a_col)) @ _view(b, b0, (K, N), (ldb, 1))
+    _view(c, c0, (M, N), (ldc, 1))[...] = s * _view(i, i0, (M, N), (ldi, 1)) + product
 
-else:
 
-    def _view(array, start, shape, strides):
-        bytes_apart = tuple(4 * stride for stride in strides)
-        return np.lib.stride_tricks.as_strided(array[start:], shape, bytes_apart)
+def _plain_mm_nt(c, c0, ldc, i, i0, i_row, s, a, a0, lda, b, b0, ldb, M, N, K):
+    product = _view(a, a0, (M, K), (lda, 1)) @ _view(b, b0, (N, K), (ldb, 1)).T
+    _view(c, c0, (M, N), (ldc, 1))[...] = s * _view(i, i0, (M, 1), (i_row, 1)) + product
 
-    def mm(c, c0, ldc, i, i0, ldi, s, a, a0, a_row, a_col, b, b0, ldb, M, N, K):
-        """C = s·I + A·B, with row strides ldc, ldi, ldb and both strides of A free; N in whole vectors."""
-        product = _view(a, a0, (M, K), (a_row, a_col)) @ _view(b, b0, (K, N), (ldb, 1))
-        _view(c, c0, (M, N), (ldc, 1))[...] = s * _view(i, i0, (M, N), (ldi, 1)) + product
 
-    def mm_nt(c, c0, ldc, i, i0, i_row, s, a, a0, lda, b, b0, ldb, M, N, K):
-        """C = s·I + A·Bᵀ, where I is a column and rows of A and B are K long, in whole vectors."""
-        product = _view(a, a0, (M, K), (lda, 1)) @ _view(b, b0, (N, K), (ldb, 1)).T
-        _view(c, c0, (M, N), (ldc, 1))[...] = s * _view(i, i0, (M, 1), (i_row, 1)) + product
+_MM = _compiled("levelhead_mm", "pipifpiipiiii", _mm)
+_MM_NT = _compiled("levelhead_mm_nt", "pipifpipiiii", _mm_nt)
+
+
+def _vector_mm(typing_context, c, c0, ldc, i, i0, ldi, s, a, a0, a_row, a_col, b, b0, ldb, M, N, K):
+    return _MM
+
+
+def _vector_mm_nt(typing_context, c, c0, ldc, i, i0, i_row, s, a, a0, lda, b, b0, ldb, M, N, K):
+    return _MM_NT
+
+
+# C = s·I + A·B, with row strides ldc, ldi, ldb and both strides of A free; N in whole vectors.
+mm: Any = intrinsic(_vector_mm) if JIT else _plain_mm
+
+# C = s·I + A·Bᵀ, where I is a column with stride i_row and rows of A and B are K long, in whole vectors.
+mm_nt: Any = intrinsic(_vector_mm_nt) if JIT else _plain_mm_nt

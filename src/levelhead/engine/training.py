@@ -230,7 +230,7 @@ class _Run:
         fresh = room(*(len(array) for array in arrays))
         for new, old in zip(fresh, arrays, strict=True):
             new[:] = old
-        ahead.state = State(*fresh, self.state.best_score.copy(), self.status.copy())
+        ahead.state = State._make([*fresh, self.state.best_score.copy(), self.status.copy()])
         curve = np.empty(n_epochs)
         scores = np.empty(n_epochs if len(self.held) else 0)
         with np.errstate(over="ignore"):
