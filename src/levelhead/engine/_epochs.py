@@ -8,6 +8,7 @@ from levelhead.engine import _random
 from levelhead.engine._bits import as_float, as_int
 from levelhead.engine._jit import inline, kernel, leaf, part
 from levelhead.engine._simd import BLOCK, LANES, room
+from levelhead.engine._team import barrier
 from levelhead.engine.networks import LD_IN, Layout, backward_block, forward_block
 from levelhead.engine.objectives import sample_losses
 from levelhead.engine.optimizers import step_size, update
@@ -116,30 +117,46 @@ def _weigh(net, data, rows, start, n, batch, work):
     return total
 
 
+@leaf
+def _add_blocks(g, size, n_blocks, start, end):
+    for block in range(1, n_blocks):
+        offset = block * size
+        for i in range(end - start):
+            g[np.uint64(start + i)] += g[np.uint64(offset + start + i)]
+
+
 @part
-def batch_gradient(net, settings, data, rows, start, n, w, key, work, g):
-    """Sum of the losses of a minibatch; the gradient of their mean plus penalty goes to the front of g."""
-    total, size = 0.0, net.n_trunks * net.trunk_size
+def batch_gradient(net, settings, data, rows, start, n, w, key, work, g, team):
+    """Sum of the losses of a minibatch; g gets the gradient of its mean plus penalty, in the team's share."""
+    size = net.n_trunks * net.trunk_size
     scale = F(65536 / (65536 - settings.threshold))
     n_blocks = (n + BLOCK - 1) // BLOCK
-    for block in range(n_blocks):
+    for block in range(team.rank, n_blocks, team.size):
         first = start + block * BLOCK
         n_here = min(BLOCK, start + n - first)
         _load(net, data, rows, first, n_here, work)
         block_key = _random.at(key, np.uint64(block))
         forward_block(net, w, n_here, work, np.uint32(settings.threshold), scale, block_key)
         _losses(settings, n_here, work)
-        total += _weigh(net, data, rows, first, n_here, n, work)
+        team.sums[block] = _weigh(net, data, rows, first, n_here, n, work)
         decay = F(2 * settings.penalty) if block == 0 else _ZERO
         backward_block(net, w, n_here, work, g, block * size, decay)
-    for block in range(1, n_blocks):
-        for i in range(size):
-            g[i] += g[block * size + i]
+    barrier(team.gate, team.size)
+    _add_blocks(g, size, n_blocks, _share(size, team.rank, team.size), _share(size, team.rank + 1, team.size))
+    total = 0.0
+    for block in range(n_blocks):
+        total += team.sums[block]
     return total
 
 
+@inline
+def _share(size, rank, team_size):
+    """Where the share of a member of a team begins: whole vectors, so that each is treated alike."""
+    return size // LANES * rank // team_size * LANES
+
+
 @part
-def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space):
+def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space, team):
     """The same for point weights or, if variational, for locations and ρ: the mean over weight samples."""
     size, samples = net.n_trunks * net.trunk_size, settings.n_samples
     for i in range(len(space.total)):
@@ -149,11 +166,10 @@ def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, spa
         own_key, drawn = key, w
         if samples > 0:
             own_key = _random.at(key, np.uint64(sample))
-            sample_weights(
-                w, space.live, size, _random.at(sample_key, np.uint64(sample)), space.noise, space.drawn
-            )
+            draw_key = _random.at(sample_key, np.uint64(sample))
+            sample_weights(w, space.live, size, draw_key, space.noise, space.drawn)
             drawn = space.drawn
-        total += batch_gradient(net, settings, data, rows, start, n, drawn, own_key, work, space.g)
+        total += batch_gradient(net, settings, data, rows, start, n, drawn, own_key, work, space.g, team)
         if samples > 0:
             add_sample(w, size, space.noise, space.g, F(1 / samples), space.total)
     if samples > 0:
@@ -164,28 +180,35 @@ def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, spa
 
 
 @leaf
-def _clip(g, size, largest):
+def _norm(g, size):
     total = 0.0
     for i in range(size):
         total += np.float64(g[i]) * np.float64(g[i])
-    norm = np.sqrt(total)
-    if norm > largest:
-        factor = F(largest / norm)
-        for i in range(size):
-            g[i] *= factor
+    return np.sqrt(total)
+
+
+@leaf
+def _scale(g, start, end, factor):
+    for i in range(end - start):
+        g[np.uint64(start + i)] *= factor
 
 
 @part
-def _step(net, settings, data, rows, start, n, keys, state, work, space):
+def _step(net, settings, data, rows, start, n, keys, step, state, work, space, team):
     """One step of the optimiser; returns the sum of the losses of its minibatch."""
-    step, w = state.status[STEPS], state.w
+    w, g = state.w, space.g
     key = _random.at(keys.dropout, np.uint64(step))
     sample_key = _random.at(keys.posterior, np.uint64(step))
-    total = _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space)
+    total = _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space, team)
+    begin, end = _share(len(w), team.rank, team.size), _share(len(w), team.rank + 1, team.size)
     if settings.clip > 0:
-        _clip(space.g, len(w), settings.clip)
-    update(settings, w, space.g, state.first, state.second, 0, len(w), step_size(settings, step), step)
-    state.status[STEPS] = step + 1
+        barrier(team.gate, team.size)
+        norm = _norm(g, len(w))
+        barrier(team.gate, team.size)
+        if norm > settings.clip:
+            _scale(g, begin, end, F(settings.clip / norm))
+    update(settings, w, g, state.first, state.second, begin, end, step_size(settings, step), step)
+    barrier(team.gate, team.size)
     return total
 
 
@@ -262,36 +285,51 @@ def _patience_gone(score, settings, state):
     return status[BAD] >= settings.patience
 
 
+@part
+def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, scores, work, space):
+    """What is noted after an epoch: loss, score, best weights, and whether this is the end."""
+    status, score = state.status, 0.0
+    curve[place] = total / n_used
+    status[EPOCHS] += 1
+    if len(held) > 0:
+        score = _score(net, settings, data, held, state.w, work, space)
+        scores[place] = score
+    weights_finite = _all_finite(state.w) and _all_finite(state.first) and _all_finite(state.second)
+    if not (np.isfinite(total) and np.isfinite(score) and weights_finite):
+        status[END] = DIVERGED
+    elif len(held) > 0 and _patience_gone(score, settings, state):
+        status[END] = STOPPED
+
+
 @kernel
-def train_epochs(net, settings, data, rows, held, keys, state, n_epochs, curve, scores, mixed, work, space):
+def train_epochs(
+    net, settings, data, rows, held, keys, state, n_epochs, curve, scores, mixed, work, space, team
+):
     """Train one network for up to n_epochs; everything it changes is passed in."""
     n_rows, status = len(rows), state.status
+    step, epochs = status[STEPS], status[EPOCHS]
     batch = min(settings.batch, n_rows)
     n_used = n_rows - n_rows % batch if settings.drop_last else n_rows
+    barrier(team.gate, team.size)
     for epoch in range(n_epochs):
-        _random.shuffle(rows, mixed, _random.at(keys.shuffle, np.uint64(status[EPOCHS])))
-        total, score = 0.0, 0.0
+        _random.shuffle(rows, mixed, _random.at(keys.shuffle, np.uint64(epochs + epoch)))
+        total = 0.0
         for start in range(0, n_used, batch):
             n = min(batch, n_used - start)
-            total += _step(net, settings, data, mixed, start, n, keys, state, work, space)
-        curve[epoch] = total / n_used
-        status[EPOCHS] += 1
-        if len(held) > 0:
-            score = _score(net, settings, data, held, state.w, work, space)
-            scores[epoch] = score
-        weights_finite = _all_finite(state.w) and _all_finite(state.first) and _all_finite(state.second)
-        if not (np.isfinite(total) and np.isfinite(score) and weights_finite):
-            status[END] = DIVERGED
-            return
-        if len(held) > 0 and _patience_gone(score, settings, state):
-            status[END] = STOPPED
+            total += _step(net, settings, data, mixed, start, n, keys, step, state, work, space, team)
+            step += 1
+        if team.rank == 0:
+            status[STEPS] = step
+            _close_epoch(net, settings, data, held, state, epoch, total, n_used, curve, scores, work, space)
+        barrier(team.gate, team.size)
+        if status[END] != RUNNING:
             return
 
 
 @kernel
-def whole_gradient(net, settings, data, rows, w, work, g):
+def whole_gradient(net, settings, data, rows, w, work, g, team):
     """Sum of the losses of all rows, and the gradient of their mean plus penalty in g."""
-    return batch_gradient(net, settings, data, rows, 0, len(rows), w, np.uint64(0), work, g)
+    return batch_gradient(net, settings, data, rows, 0, len(rows), w, np.uint64(0), work, g, team)
 
 
 def workspace(plan: Layout, batch: int, n_held: int, variational: bool) -> Workspace:

@@ -35,6 +35,11 @@ def padded(n: int) -> int:
     return -(-n // LANES) * LANES
 
 
+def n_blocks(n: int) -> int:
+    """Number of blocks of n rows."""
+    return -(-n // BLOCK)
+
+
 def room(*sizes: int) -> list[np.ndarray]:
     """Zeroed float32 arrays, one behind the other, each beginning on a cache line.
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from copy import copy
 from time import perf_counter
 from typing import NamedTuple
@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from levelhead.engine import _epochs, _random
-from levelhead.engine._epochs import Data, Keys, Settings, State
-from levelhead.engine._simd import BLOCK, room
+from levelhead.engine._epochs import Data, Keys, Settings, State, Workspace
+from levelhead.engine._jit import JIT
+from levelhead.engine._simd import BLOCK, n_blocks, room
+from levelhead.engine._team import Team, team
 from levelhead.engine.descriptions import (
     OPTIMIZERS,
     SCHEDULES,
@@ -113,8 +115,11 @@ def loss_and_gradient(
     data = _data(X, y, sample_weight, architecture, "loss_and_gradient")
     rows = np.arange(len(data.y))
     g = _epochs.workspace(plan, len(rows), n_held=0, variational=False).g
+    (alone,) = team(1, n_blocks(len(rows)))
     with np.errstate(over="ignore"):
-        total = _epochs.whole_gradient(plan.net, settings, data, rows, plan.pack(weights), plan.buffers(), g)
+        total = _epochs.whole_gradient(
+            plan.net, settings, data, rows, plan.pack(weights), plan.buffers(), g, alone
+        )
     squares = 0.0
     for trunk in architecture.unpack(weights):
         squares += sum(float(np.sum(np.square(W, dtype=np.float64))) for W, _ in trunk)
@@ -223,8 +228,8 @@ class _Run:
     def steps_an_epoch(self) -> int:
         return -(-len(self.rows) // min(self.recipe.batch_size, len(self.rows)))
 
-    def advance(self, n_epochs: int, space: "_Workspace") -> "_Run":
-        """A copy of this run that is n_epochs further; this one stays as it is."""
+    def advance(self, n_epochs: int, spaces: list["_Workspace"], pool: ThreadPoolExecutor) -> "_Run":
+        """A copy of this run that is up to n_epochs further; this one stays as it is."""
         ahead = copy(self)
         arrays = self.state[:4]
         fresh = room(*(len(array) for array in arrays))
@@ -233,11 +238,27 @@ class _Run:
         ahead.state = State._make([*fresh, self.state.best_score.copy(), self.status.copy()])
         curve = np.empty(n_epochs)
         scores = np.empty(n_epochs if len(self.held) else 0)
-        with np.errstate(over="ignore"):
-            _epochs.train_epochs(
-                *(self.plan.net, self.settings, self.data, self.rows, self.held, self.keys, ahead.state),
-                *(n_epochs, curve, scores, space.mixed[: len(self.rows)], space.buffers, space.rest),
-            )
+
+        def member(space: "_Workspace", place: Team) -> None:
+            with np.errstate(over="ignore"):
+                _epochs.train_epochs(
+                    *(self.plan.net, self.settings, self.data, self.rows, self.held, self.keys, ahead.state),
+                    *(
+                        n_epochs,
+                        curve,
+                        scores,
+                        space.mixed[: len(self.rows)],
+                        space.buffers,
+                        space.rest,
+                        place,
+                    ),
+                )
+
+        places = team(len(spaces), n_blocks(self.recipe.batch_size))
+        rest = [pool.submit(member, *pair) for pair in zip(spaces[1:], places[1:], strict=True)]
+        member(spaces[0], places[0])
+        for other in rest:
+            other.result()
         done = int(ahead.status[_epochs.EPOCHS] - self.status[_epochs.EPOCHS])
         ahead.loss_curve = [*self.loss_curve, curve[:done]]
         ahead.score_curve = [*self.score_curve, scores[:done]]
@@ -262,11 +283,15 @@ class _Run:
             bool(self.status[_epochs.END] == _epochs.STOPPED),
         )
 
-    def check(self) -> None:
-        """Raise if the network has diverged, with the likely reason."""
-        if self.status[_epochs.END] != _epochs.DIVERGED:
-            return
-        raise Diverged(self.place, int(self.status[_epochs.EPOCHS]), self._reason())
+    def progress(self) -> Progress:
+        """What a callback is told."""
+        return Progress(self.place, int(self.status[_epochs.EPOCHS]), float(self.loss_curve[-1][-1]))
+
+    def checked(self) -> "_Run":
+        """Itself, or an error with the likely reason if the network has diverged."""
+        if self.status[_epochs.END] == _epochs.DIVERGED:
+            raise Diverged(self.place, int(self.status[_epochs.EPOCHS]), self._reason())
+        return self
 
     def _reason(self) -> str:
         used = np.concatenate([self.rows, self.held])
@@ -314,13 +339,28 @@ def _new_network(architecture: Architecture, recipe: Recipe, job: Job) -> Networ
 
 
 class _Workspace:
-    """Buffers of one thread, made once."""
+    """Buffers of one thread, made once; the members of a team share `rest`."""
 
-    def __init__(self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int):
+    def __init__(self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int, shared: Workspace | None):
         batch = min(recipe.batch_size, n_rows)
         self.buffers = plan.buffers(batch if n_held == 0 else BLOCK)
-        self.rest = _epochs.workspace(plan, batch, n_held, recipe.variational is not None)
+        self.rest = shared or _epochs.workspace(plan, batch, n_held, recipe.variational is not None)
         self.mixed = np.empty(n_rows, dtype=np.int64)
+
+
+def _teams(runs: list[_Run], n_threads: int) -> list[list[_Workspace]]:
+    """Threads that work apart as long as there are networks enough, together on one where there are not."""
+    plan, recipe = runs[0].plan, runs[0].recipe
+    n_rows, n_held = max(len(run.rows) for run in runs), max(len(run.held) for run in runs)
+    size = 1
+    if JIT and recipe.variational is None:
+        size = max(1, min(n_threads // len(runs), n_blocks(min(recipe.batch_size, n_rows))))
+    teams = []
+    for _ in range(max(1, min(n_threads // size, len(runs)))):
+        first = _Workspace(plan, recipe, n_rows, n_held, None)
+        others = [_Workspace(plan, recipe, n_rows, n_held, first.rest) for _ in range(size - 1)]
+        teams.append([first, *others])
+    return teams
 
 
 def _run_all(runs: list[_Run], callback, n_threads: int) -> None:
@@ -328,42 +368,27 @@ def _run_all(runs: list[_Run], callback, n_threads: int) -> None:
     waiting = [k for k, run in enumerate(runs) if run.left > 0]
     if not waiting:
         return
-    n_threads = max(1, min(n_threads, len(waiting)))
-    most = max(len(run.rows) for run in runs), max(len(run.held) for run in runs)
-    free = [_Workspace(runs[0].plan, runs[0].recipe, *most) for _ in range(n_threads)]
+    free = _teams([runs[k] for k in waiting], n_threads)
     pace = _Pace()
-    active: dict = {}
-
-    def block(k: int, workspace: _Workspace) -> _Run:
-        run = runs[k]
-        n_epochs = pace.epochs(run)
-        began = perf_counter()
-        ahead = run.advance(n_epochs, workspace)
-        pace.note(run, ahead, perf_counter() - began)
-        return ahead
-
-    with ThreadPoolExecutor(n_threads) as pool:
+    active: dict[Future[_Run], tuple[int, list[_Workspace]]] = {}
+    with ThreadPoolExecutor(sum(map(len, free))) as pool:
         try:
             while waiting or active:
                 while waiting and free:
-                    k, workspace = waiting.pop(0), free.pop()
-                    active[pool.submit(block, k, workspace)] = (k, workspace)
+                    k, spaces = waiting.pop(0), free.pop()
+                    active[pool.submit(pace.advance, runs[k], spaces, pool)] = (k, spaces)
                 for future in wait(active, return_when=FIRST_COMPLETED).done:
-                    k, workspace = active.pop(future)
-                    free.append(workspace)
-                    ahead = future.result()
-                    ahead.check()
-                    runs[k] = ahead
-                    if ahead.left > 0:
+                    k, spaces = active.pop(future)
+                    free.append(spaces)
+                    runs[k] = future.result().checked()
+                    if runs[k].left > 0:
                         waiting.insert(0, k)
                     if callback is not None:
-                        callback(
-                            Progress(k, int(ahead.status[_epochs.EPOCHS]), float(ahead.loss_curve[-1][-1]))
-                        )
+                        callback(runs[k].progress())
         except KeyboardInterrupt:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=True)
             for future, (k, _) in active.items():
-                if future.done() and not future.cancelled() and future.exception() is None:
+                if future.exception() is None:
                     runs[k] = future.result()
             raise Interrupted([run.network() for run in runs]) from None
 
@@ -374,12 +399,13 @@ class _Pace:
     def __init__(self):
         self.seconds_a_step = None
 
-    def epochs(self, run: _Run) -> int:
-        if self.seconds_a_step is None:
-            return 1
-        an_epoch = self.seconds_a_step * run.steps_an_epoch
-        return max(1, min(run.left, int(_BLOCK_SECONDS / max(an_epoch, 1e-9))))
-
-    def note(self, run: _Run, ahead: _Run, seconds: float) -> None:
-        steps = ahead.status[_epochs.STEPS] - run.status[_epochs.STEPS]
-        self.seconds_a_step = seconds / max(int(steps), 1)
+    def advance(self, run: _Run, spaces: list[_Workspace], pool: ThreadPoolExecutor) -> _Run:
+        n_epochs = 1
+        if self.seconds_a_step is not None:
+            an_epoch = max(self.seconds_a_step * run.steps_an_epoch, 1e-9)
+            n_epochs = max(1, min(run.left, int(_BLOCK_SECONDS / an_epoch)))
+        began = perf_counter()
+        ahead = run.advance(n_epochs, spaces, pool)
+        steps = int(ahead.status[_epochs.STEPS] - run.status[_epochs.STEPS])
+        self.seconds_a_step = (perf_counter() - began) / max(steps, 1)
+        return ahead
