@@ -1,0 +1,29 @@
+"""Reinterpretation of the 32 bits of a float as an integer and back."""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from levelhead.engine._jit import JIT
+
+
+def _cast(to):
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], to)
+
+    return generate
+
+
+def _to_int(typing_context, x):
+    return types.int32(types.float32), _cast(ir.IntType(32))
+
+
+def _to_float(typing_context, x):
+    return types.float32(types.int32), _cast(ir.FloatType())
+
+
+as_int: Any = intrinsic(_to_int) if JIT else lambda x: np.float32(x).view(np.int32)
+as_float: Any = intrinsic(_to_float) if JIT else lambda x: np.int32(x).view(np.float32)

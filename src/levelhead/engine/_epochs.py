@@ -1,0 +1,343 @@
+"""The kernel that trains one network for a block of epochs, and what it is made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from levelhead.engine import _random
+from levelhead.engine._bits import as_float, as_int
+from levelhead.engine._jit import inline, kernel, leaf, part
+from levelhead.engine._simd import BLOCK, LANES, room
+from levelhead.engine._team import barrier
+from levelhead.engine.networks import LD_IN, Layout, backward_block, forward_block
+from levelhead.engine.objectives import sample_losses
+from levelhead.engine.optimizers import step_size, update
+from levelhead.engine.variational import add_divergence, add_sample, sample_weights
+
+F = np.float32
+_ZERO, _ONE = F(0), F(1)
+
+
+class Data(NamedTuple):
+    """Rows that networks train on."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray  # empty: all 1
+
+
+class Settings(NamedTuple):
+    """A recipe as the kernels read it."""
+
+    objective: int
+    constants: np.ndarray
+    optimizer: int
+    learning_rate: float
+    schedule: int
+    rate: float
+    every: int
+    beta1: float
+    beta2: float
+    epsilon: float
+    momentum: float
+    batch: int
+    drop_last: int
+    threshold: int  # an entry is dropped if its 16 random bits are below
+    penalty: float
+    clip: float  # 0: none
+    patience: int
+    tol: float
+    n_samples: int  # 0: point weights
+    prior_std: float
+
+
+class Keys(NamedTuple):
+    """Random streams of a network."""
+
+    shuffle: np.uint64
+    dropout: np.uint64
+    posterior: np.uint64
+
+
+class State(NamedTuple):
+    """What training changes; the weights of a variational network are its locations followed by ρ."""
+
+    w: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    best: np.ndarray
+    best_score: np.ndarray
+    status: np.ndarray
+
+
+class Workspace(NamedTuple):
+    """What a thread needs beyond `Buffers`; the fields of variational networks are empty for others."""
+
+    g: np.ndarray  # gradients of the blocks of a minibatch
+    losses: np.ndarray  # of the held-out rows
+    live: np.ndarray  # 1 at weights, 0 at padding
+    noise: np.ndarray
+    drawn: np.ndarray
+    total: np.ndarray
+
+
+# Entries of State.status: steps and epochs done, epochs without improvement, the best epoch, how it ended.
+STEPS, EPOCHS, BAD, BEST_EPOCH, END, N_STATUS = range(6)
+RUNNING, STOPPED, DIVERGED = range(3)
+
+
+@part
+def _load(net, data, rows, start, n, work):
+    """Copy n rows, named by rows[start:], to the workspace."""
+    ld = net.table[0, LD_IN]
+    for i in range(n):
+        row = rows[start + i]
+        work.labels[i] = data.y[row]
+        for k in range(data.X.shape[1]):
+            work.acts[i * ld + k] = data.X[row, k]
+
+
+@part
+def _losses(settings, n, work):
+    # Whole vectors of samples: what is computed beyond n is never read.
+    n_full = (n + LANES - 1) // LANES * LANES
+    code, constants = settings.objective, settings.constants
+    sample_losses(code, constants, work.labels, n_full, work.out, work.values, work.grad)
+
+
+@part
+def _weigh(net, data, rows, start, n, batch, work):
+    """Sum of weight times loss; the gradients become those of the mean over the minibatch."""
+    total = 0.0
+    for i in range(n):
+        share = data.weight[rows[start + i]] if len(data.weight) > 0 else _ONE
+        total += share * work.values[i]
+        for q in range(net.n_trunks * net.per_trunk):
+            work.grad[q * BLOCK + i] *= share / F(batch)
+    return total
+
+
+@leaf
+def _add_blocks(g, size, n_blocks, start, end):
+    for block in range(1, n_blocks):
+        offset = block * size
+        for i in range(end - start):
+            g[np.uint64(start + i)] += g[np.uint64(offset + start + i)]
+
+
+@part
+def batch_gradient(net, settings, data, rows, start, n, w, key, work, g, team):
+    """Sum of the losses of a minibatch; g gets the gradient of its mean plus penalty, in the team's share."""
+    size = net.n_trunks * net.trunk_size
+    scale = F(65536 / (65536 - settings.threshold))
+    n_blocks = (n + BLOCK - 1) // BLOCK
+    for block in range(team.rank, n_blocks, team.size):
+        first = start + block * BLOCK
+        n_here = min(BLOCK, start + n - first)
+        _load(net, data, rows, first, n_here, work)
+        block_key = _random.at(key, np.uint64(block))
+        forward_block(net, w, n_here, work, np.uint32(settings.threshold), scale, block_key)
+        _losses(settings, n_here, work)
+        team.sums[block] = _weigh(net, data, rows, first, n_here, n, work)
+        decay = F(2 * settings.penalty) if block == 0 else _ZERO
+        backward_block(net, w, n_here, work, g, block * size, decay)
+    barrier(team.gate, team.size)
+    _add_blocks(g, size, n_blocks, _share(size, team.rank, team.size), _share(size, team.rank + 1, team.size))
+    total = 0.0
+    for block in range(n_blocks):
+        total += team.sums[block]
+    return total
+
+
+@inline
+def _share(size, rank, team_size):
+    """Where the share of a member of a team begins: whole vectors, so that each is treated alike."""
+    return size // LANES * rank // team_size * LANES
+
+
+@part
+def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space, team):
+    """The same for point weights or, if variational, for locations and ρ: the mean over weight samples."""
+    size, samples = net.n_trunks * net.trunk_size, settings.n_samples
+    for i in range(len(space.total)):
+        space.total[i] = _ZERO
+    total = 0.0
+    for sample in range(max(samples, 1)):
+        own_key, drawn = key, w
+        if samples > 0:
+            own_key = _random.at(key, np.uint64(sample))
+            draw_key = _random.at(sample_key, np.uint64(sample))
+            sample_weights(w, space.live, size, draw_key, space.noise, space.drawn)
+            drawn = space.drawn
+        total += batch_gradient(net, settings, data, rows, start, n, drawn, own_key, work, space.g, team)
+        if samples > 0:
+            add_sample(w, size, space.noise, space.g, F(1 / samples), space.total)
+    if samples > 0:
+        add_divergence(w, space.live, size, F(settings.prior_std), F(1 / len(rows)), space.total)
+        for i in range(2 * size):
+            space.g[i] = space.total[i]
+    return total / max(samples, 1)
+
+
+@leaf
+def _norm(g, size):
+    total = 0.0
+    for i in range(size):
+        total += np.float64(g[i]) * np.float64(g[i])
+    return np.sqrt(total)
+
+
+@leaf
+def _scale(g, start, end, factor):
+    for i in range(end - start):
+        g[np.uint64(start + i)] *= factor
+
+
+@part
+def _step(net, settings, data, rows, start, n, keys, step, state, work, space, team):
+    """One step of the optimiser; returns the sum of the losses of its minibatch."""
+    w, g = state.w, space.g
+    key = _random.at(keys.dropout, np.uint64(step))
+    sample_key = _random.at(keys.posterior, np.uint64(step))
+    total = _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space, team)
+    begin, end = _share(len(w), team.rank, team.size), _share(len(w), team.rank + 1, team.size)
+    if settings.clip > 0:
+        barrier(team.gate, team.size)
+        norm = _norm(g, len(w))
+        barrier(team.gate, team.size)
+        if norm > settings.clip:
+            _scale(g, begin, end, F(settings.clip / norm))
+    update(settings, w, g, state.first, state.second, begin, end, step_size(settings, step), step)
+    barrier(team.gate, team.size)
+    return total
+
+
+@leaf
+def _order_statistic(values, n, k):
+    """The k-th smallest of n numbers, k from 0, by bisection on the bits of float32, which are in order."""
+    low, high = np.int64(-(2**31)), np.int64(2**31 - 1)
+    while low < high:
+        middle = (low + high) >> 1
+        count = 0
+        for i in range(n):
+            count += _ordered(values[i]) <= middle
+        if count > k:
+            high = middle
+        else:
+            low = middle + 1
+    return as_float(np.int32(low if low >= 0 else low ^ 0x7FFFFFFF))
+
+
+@inline
+def _ordered(x):
+    """An integer that is in the order of the float."""
+    bits = np.int64(as_int(x))
+    return bits if bits >= 0 else bits ^ 0x7FFFFFFF
+
+
+@leaf
+def _fenced_mean(losses, held, weight):
+    """Weighted mean of losses, each at most q₇₅ + 1.5 (q₇₅ − q₂₅): what wrong labels cannot dominate."""
+    n = len(held)
+    low = _order_statistic(losses, n, (n - 1) // 4)
+    high = _order_statistic(losses, n, (3 * n) // 4)
+    fence = high + F(1.5) * (high - low)
+    total, whole = np.float64(0), np.float64(0)
+    for i in range(n):
+        share = weight[held[i]] if len(weight) > 0 else _ONE
+        total += share * (fence if losses[i] > fence else losses[i])
+        whole += share
+    return total / whole
+
+
+@part
+def _score(net, settings, data, held, w, work, space):
+    """The robust score of the held-out rows, see `Stopping`."""
+    for start in range(0, len(held), BLOCK):
+        n = min(BLOCK, len(held) - start)
+        _load(net, data, held, start, n, work)
+        forward_block(net, w, n, work, np.uint32(0), _ONE, np.uint64(0))
+        _losses(settings, n, work)
+        for i in range(n):
+            space.losses[start + i] = work.values[i]
+    return _fenced_mean(space.losses, held, data.weight)
+
+
+@leaf
+def _all_finite(array):
+    # The sum of 0·x is 0 or NaN, and unlike a search with an early exit it runs in vectors.
+    total = _ZERO
+    for i in range(len(array)):
+        total += _ZERO * array[i]
+    return total == _ZERO
+
+
+@part
+def _patience_gone(score, settings, state):
+    """Keep the best weights; tell whether patience has run out."""
+    status = state.status
+    status[BAD] = 0 if score < state.best_score[0] - settings.tol else status[BAD] + 1
+    if score < state.best_score[0]:
+        state.best_score[0] = score
+        status[BEST_EPOCH] = status[EPOCHS]
+        for i in range(len(state.w)):
+            state.best[i] = state.w[i]
+    return status[BAD] >= settings.patience
+
+
+@part
+def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, scores, work, space):
+    """What is noted after an epoch: loss, score, best weights, and whether this is the end."""
+    status, score = state.status, 0.0
+    curve[place] = total / n_used
+    status[EPOCHS] += 1
+    if len(held) > 0:
+        score = _score(net, settings, data, held, state.w, work, space)
+        scores[place] = score
+    weights_finite = _all_finite(state.w) and _all_finite(state.first) and _all_finite(state.second)
+    if not (np.isfinite(total) and np.isfinite(score) and weights_finite):
+        status[END] = DIVERGED
+    elif len(held) > 0 and _patience_gone(score, settings, state):
+        status[END] = STOPPED
+
+
+@kernel
+def train_epochs(
+    net, settings, data, rows, held, keys, state, n_epochs, curve, scores, mixed, work, space, team
+):
+    """Train one network for up to n_epochs; everything it changes is passed in."""
+    n_rows, status = len(rows), state.status
+    step, epochs = status[STEPS], status[EPOCHS]
+    batch = min(settings.batch, n_rows)
+    n_used = n_rows - n_rows % batch if settings.drop_last else n_rows
+    barrier(team.gate, team.size)
+    for epoch in range(n_epochs):
+        _random.shuffle(rows, mixed, _random.at(keys.shuffle, np.uint64(epochs + epoch)))
+        total = 0.0
+        for start in range(0, n_used, batch):
+            n = min(batch, n_used - start)
+            total += _step(net, settings, data, mixed, start, n, keys, step, state, work, space, team)
+            step += 1
+        if team.rank == 0:
+            status[STEPS] = step
+            _close_epoch(net, settings, data, held, state, epoch, total, n_used, curve, scores, work, space)
+        barrier(team.gate, team.size)
+        if status[END] != RUNNING:
+            return
+
+
+@kernel
+def whole_gradient(net, settings, data, rows, w, work, g, team):
+    """Sum of the losses of all rows, and the gradient of their mean plus penalty in g."""
+    return batch_gradient(net, settings, data, rows, 0, len(rows), w, np.uint64(0), work, g, team)
+
+
+def workspace(plan: Layout, batch: int, n_held: int, variational: bool) -> Workspace:
+    """Room for minibatches of a size, and for the samples of a variational network."""
+    n_blocks = max(-(-batch // BLOCK), 2 if variational else 1)
+    own = plan.size if variational else 0
+    sizes = (n_blocks * plan.size, n_held, own, own, own, 2 * own)
+    space = Workspace._make(room(*sizes))
+    if variational:
+        space.live[plan.place] = 1
+    return space

@@ -1,0 +1,89 @@
+"""The one place with every compiler option, and the disk cache of compiled kernels.
+
+`leaf`, `part`, `inline` and `precise` mark the functions that kernels are made of. `kernel` marks the few
+functions that Python calls: each is always called with one and the same set of argument types and is
+kept on disk. Numba's own cache asks only whether the file of the kernel itself has changed; ours asks about
+all sources of the engine, so that no kernel is ever built from old parts.
+"""
+
+import hashlib
+import os
+import sys
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core import config
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+JIT = not vars(config)["DISABLE_JIT"]
+
+# NaN and infinity keep their meaning (no "nnan", no "ninf"): a diverging network must be seen to diverge.
+FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
+
+_options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+# A loop of its own, compiled by itself.
+leaf: Any = partial(njit, fastmath=FASTMATH, **_options)
+# Merged into its caller before compilation: every level of calls that is left costs a pass of the compiler.
+part: Any = partial(njit, fastmath=FASTMATH, inline="always", **_options)
+# Merged by the compiler itself, which a loop needs in order to become vector code.
+inline: Any = partial(njit, fastmath=FASTMATH, forceinline=True, **_options)
+# For arithmetic whose order of operations carries the precision; multiply and add may still fuse.
+precise: Any = partial(njit, fastmath={"contract"}, forceinline=True, **_options)
+
+_announced = False
+
+
+def kernel(function):
+    """Compile on first call, or load from disk what an earlier process compiled."""
+    dispatcher = leaf(function)
+    if JIT:
+        # Nowhere to write: every process compiles for itself.
+        with suppress(OSError, RuntimeError):
+            vars(dispatcher)["_cache"] = _EngineCache(function)
+    return dispatcher
+
+
+class _EngineCache(FunctionCache):
+    """A function's cache that is stamped with the sources of the whole engine."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(
+            cache_path=self._cache_path, filename_base=self._impl.filename_base, source_stamp=_source_stamp()
+        )
+
+    def load_overload(self, sig, target_context):
+        try:
+            loaded = super().load_overload(sig, target_context)
+        except Exception:  # a truncated or foreign file is a miss, never a failure
+            loaded = None
+        if loaded is None:
+            _announce()
+        return loaded
+
+    def save_overload(self, sig, data):
+        # A full or vanished disk costs the next process a compilation, nothing else.
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+def _source_stamp() -> str:
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def _announce() -> None:
+    global _announced
+    if not _announced and not os.environ.get("LEVELHEAD_QUIET"):
+        print(  # noqa: T201
+            "levelhead: compiling the training kernels for this machine, once (about 15 seconds)",
+            file=sys.stderr,
+            flush=True,
+        )
+    _announced = True

@@ -1,0 +1,309 @@
+"""Weight layout, initialisation, and the forward and backward pass of one block of rows.
+
+A kernel sees a network as one flat float32 vector in which every row of a weight matrix is padded with zeros
+to whole vectors of the processor. Hidden layers are stored as inputs × outputs, the output layer as outputs ×
+inputs, so that every inner loop runs along memory. The zeros of the padding have zero gradients and stay.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from levelhead.engine import _random
+from levelhead.engine._jit import inline, kernel, leaf, part
+from levelhead.engine._math import sigmoid, tanh
+from levelhead.engine._simd import BLOCK, LANES, mm, mm_nt, padded, room
+from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Float32, Network, Recipe
+from levelhead.engine.objectives import MAX_OUTPUTS
+
+F = np.float32
+_ZERO, _ONE = F(0), F(1)
+_U16 = np.uint32(16)
+RELU, TANH, SILU = range(3)
+
+# Columns of the layer table.
+N_IN, N_OUT, LD_IN, LD_OUT, W, B, ACT = range(7)
+
+
+class Net(NamedTuple):
+    """Sizes of a network as the kernels read them."""
+
+    table: np.ndarray  # one row per layer of a trunk; offsets within the trunk
+    n_trunks: int
+    per_trunk: int  # outputs of one trunk
+    trunk_size: int  # padded weights of one trunk
+    act_size: int  # inputs and activations of one row of one trunk
+    width: int  # of the widest layer
+    activation: int
+
+
+class Buffers(NamedTuple):
+    """Workspace for one block of rows."""
+
+    rows: int  # at most so many
+    stride: int  # from the activations of one trunk to those of the next
+    acts: Float32  # the inputs, then the activations of each trunk and layer
+    slopes: Float32
+    out: Float32
+    grad: Float32
+    delta: Float32
+    labels: Float32
+    values: Float32
+    one: Float32
+
+
+class Layout(NamedTuple):
+    """Where everything stands in the padded vectors of an architecture."""
+
+    net: Net
+    place: np.ndarray  # of each weight of the flat public vector
+
+    @property
+    def size(self) -> int:
+        """Padded weights of the whole network."""
+        return self.net.n_trunks * self.net.trunk_size
+
+    def pack(self, flat: Float32) -> Float32:
+        """Public vector → padded vector."""
+        (full,) = room(self.size)
+        full[self.place] = flat
+        return full
+
+    def buffers(self, batch: int = BLOCK) -> Buffers:
+        """Workspace for one thread and minibatches of a size."""
+        net, rows = self.net, min(batch, BLOCK)
+        inputs = int(net.table[0, ACT])
+        stride = (net.act_size - inputs) * rows + LANES  # a power of 2 apart, trunks would share cache lines
+        outs = max(MAX_OUTPUTS, net.n_trunks * net.per_trunk) * BLOCK
+        acts = inputs * rows + net.n_trunks * stride
+        arrays = room(acts, acts, outs, outs, 2 * net.width * rows, BLOCK, BLOCK, 1)
+        arrays[-1][0] = 1
+        return Buffers(rows, stride, *arrays)
+
+
+def layout(architecture: Architecture) -> Layout:
+    """Lay out an architecture for the kernels."""
+    shapes = architecture.layer_shapes
+    table, places, size, act_size = [], [], 0, padded(shapes[0][0])
+    for layer, (n_in, n_out) in enumerate(shapes):
+        last = layer == len(shapes) - 1
+        ld_in, ld_out = padded(n_in), padded(n_out)
+        i, j = np.indices((n_in, n_out))
+        places.append((size + (j * ld_in + i if last else i * ld_out + j)).ravel())
+        w, size = size, size + (n_out * ld_in if last else n_in * ld_out)
+        places.append(size + np.arange(n_out))
+        table.append([n_in, n_out, ld_in, ld_out, w, size, act_size])
+        size += ld_out
+        act_size += 0 if last else ld_out
+    trunk = np.concatenate(places)
+    index = np.concatenate([trunk + t * size for t in range(architecture.n_trunks)])
+    rows = np.array(table, dtype=np.int64)
+    width = int(rows[:, [LD_IN, LD_OUT]].max())
+    activation = ACTIVATIONS.index(architecture.activation)
+    net = Net(rows, architecture.n_trunks, shapes[-1][1], size, act_size, width, activation)
+    return Layout(net, index)
+
+
+def initial_weights(architecture: Architecture, recipe: Recipe, key: np.uint64) -> Float32:
+    """Glorot-uniform or He-normal weights and zero biases."""
+    weights = np.zeros(architecture.n_weights, dtype=np.float32)
+    draw = _random.uniforms if recipe.init == "glorot" else _random.normals
+    drawn = draw(key, weights.size)
+    place = 0
+    for trunk in architecture.unpack(weights):
+        for W_layer, _ in trunk:
+            n_in, n_out = W_layer.shape
+            own = drawn[place : place + W_layer.size].reshape(W_layer.shape)
+            if recipe.init == "glorot":
+                W_layer[...] = (2 * own - 1) * np.sqrt(6 / (n_in + n_out))
+            else:
+                W_layer[...] = own * np.sqrt(2 / n_in)
+            place += W_layer.size
+    return weights
+
+
+@leaf
+def _activate(activation, a, slope, start, n):
+    # An unsigned index cannot count from the end of an array, and without that case the loops become vectors.
+    if activation == RELU:
+        for i in range(n):
+            j = np.uint64(start + i)
+            z = a[j]
+            slope[j] = _ONE if z > _ZERO else _ZERO
+            a[j] = _ZERO if z < _ZERO else z
+    elif activation == TANH:
+        for i in range(n):
+            j = np.uint64(start + i)
+            t = tanh(a[j])
+            a[j] = t
+            slope[j] = _ONE - t * t
+    else:
+        for i in range(n):
+            j = np.uint64(start + i)
+            z = a[j]
+            s = sigmoid(z)
+            a[j] = z * s
+            slope[j] = s + z * s * (_ONE - s)
+
+
+@inline
+def _hash(i, low, high):
+    """32 random bits from a counter and 64 bits of key (the constants are those of Wellons' lowbias32)."""
+    x = np.uint32(np.uint32(i) ^ low)
+    x = np.uint32(np.uint32(x ^ np.uint32(x >> _U16)) * np.uint32(0x7FEB352D))
+    x = np.uint32(x + high)
+    x = np.uint32(np.uint32(x ^ np.uint32(x >> np.uint32(15))) * np.uint32(0x846CA68B))
+    return np.uint32(x ^ np.uint32(x >> _U16))
+
+
+@leaf
+def _drop(a, slope, start, n, key, threshold, scale):
+    """Leave out entries at random: the two 16-bit halves of hash i serve entries i and i + n/2."""
+    low, high = np.uint32(key & np.uint64(0xFFFFFFFF)), np.uint32(key >> np.uint64(32))
+    half = n // 2
+    for i in range(half):
+        bits = _hash(i, low, high)
+        j, k = np.uint64(start + i), np.uint64(start + half + i)
+        first = scale if np.uint32(bits & np.uint32(0xFFFF)) >= threshold else _ZERO
+        second = scale if np.uint32(bits >> _U16) >= threshold else _ZERO
+        a[j] *= first
+        slope[j] *= first
+        a[k] *= second
+        slope[k] *= second
+
+
+@leaf
+def _times(a, a0, b, b0, n):
+    for i in range(n):
+        a[np.uint64(a0 + i)] *= b[np.uint64(b0 + i)]
+
+
+@part
+def forward_block(net, w, n, work, threshold, scale, key):
+    """Outputs of the n rows in work.x; output q of row i goes to work.out[q·BLOCK + i].
+
+    An entry is dropped if its 16 random bits are below the threshold; 0 means no dropout.
+    """
+    table, acts, slopes = net.table, work.acts, work.slopes
+    last = len(table) - 1
+    for trunk in range(net.n_trunks):
+        w0 = trunk * net.trunk_size
+        source = np.int64(0)
+        for layer in range(last):
+            ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
+            W0, bias0 = w0 + table[layer, W], w0 + table[layer, B]
+            here = trunk * work.stride + table[layer, ACT] * work.rows
+            mm(acts, here, ld, w, bias0, 0, _ONE, acts, source, ld_in, 1, w, W0, ld, n, ld, n_in)
+            _activate(net.activation, acts, slopes, here, n * ld)
+            if threshold > 0:
+                place = np.uint64(trunk * last + layer)
+                _drop(acts, slopes, here, n * ld, _random.at(key, place), threshold, scale)
+            source = here
+        ld, out0 = table[last, LD_IN], trunk * net.per_trunk * BLOCK
+        W0, bias0 = w0 + table[last, W], w0 + table[last, B]
+        mm_nt(work.out, out0, BLOCK, w, bias0, 1, _ONE, w, W0, ld, acts, source, ld, net.per_trunk, n, ld)
+
+
+@part
+def _output_backward(net, w, n, work, trunk, g, g0, decay):
+    """Gradient of an output layer, and of the activations that it reads, in the first half of work.delta."""
+    grad, last = work.grad, len(net.table) - 1
+    ld, w0, out0 = net.table[last, LD_IN], trunk * net.trunk_size, trunk * net.per_trunk * BLOCK
+    W0 = w0 + net.table[last, W]
+    source = trunk * work.stride + net.table[last - 1, ACT] * work.rows if last > 0 else 0
+    mm(g, g0 + W0, ld, w, W0, ld, decay, grad, out0, BLOCK, 1, work.acts, source, ld, net.per_trunk, ld, n)
+    for q in range(net.per_trunk):
+        total = _ZERO
+        for i in range(n):
+            total += grad[out0 + q * BLOCK + i]
+        g[g0 + w0 + net.table[last, B] + q] = total
+    if last > 0:
+        mm(work.delta, 0, ld, w, W0, 0, _ZERO, grad, out0, 1, BLOCK, w, W0, ld, n, ld, net.per_trunk)
+
+
+@part
+def backward_block(net, w, n, work, g, g0, decay):
+    """Gradient of the weights from work.grad, plus decay·W for weight matrices, written to g[g0:]."""
+    table, delta, slopes = net.table, work.delta, work.slopes
+    for trunk in range(net.n_trunks):
+        _output_backward(net, w, n, work, trunk, g, g0, decay)
+        w0 = trunk * net.trunk_size
+        now, other = np.int64(0), work.rows * net.width
+        for layer in range(len(table) - 2, -1, -1):
+            ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
+            W0, bias0 = w0 + table[layer, W], w0 + table[layer, B]
+            here = trunk * work.stride + table[layer, ACT] * work.rows
+            _times(delta, now, slopes, here, n * ld)
+            source = trunk * work.stride + table[layer - 1, ACT] * work.rows if layer > 0 else 0
+            mm(g, g0 + W0, ld, w, W0, ld, decay, work.acts, source, 1, ld_in, delta, now, ld, n_in, ld, n)
+            mm(g, g0 + bias0, ld, w, bias0, 0, _ZERO, work.one, 0, 0, 0, delta, now, ld, 1, ld, n)
+            if layer > 0:
+                mm_nt(delta, other, ld_in, w, w0, 0, _ZERO, delta, now, ld, w, W0, ld, n, n_in, ld)
+                now, other = other, now
+
+
+@kernel
+def _forward_rows(net, w, X, first, last, outputs, work):
+    ld = net.table[0, LD_IN]
+    for start in range(first, last, BLOCK):
+        n = min(BLOCK, last - start)
+        for i in range(n):
+            for k in range(X.shape[1]):
+                work.acts[i * ld + k] = X[start + i, k]
+        forward_block(net, w, n, work, np.uint32(0), _ONE, np.uint64(0))
+        for i in range(n):
+            for q in range(outputs.shape[1]):
+                outputs[start + i, q] = work.out[q * BLOCK + i]
+
+
+def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float32:
+    """Raw outputs of networks of one architecture: (networks, rows, outputs), float32, without dropout.
+
+    X is float32, rows × features; it is read in blocks, so memory beyond the answer does not grow with it.
+    """
+    networks = list(networks)
+    if not networks:
+        raise ValueError("no networks given; forward needs at least one")
+    architecture = networks[0].architecture
+    if any(network.architecture != architecture for network in networks):
+        raise ValueError("the networks differ in architecture; call forward once for each architecture")
+    X = as_matrix(X, architecture.n_features)
+    plan = layout(architecture)
+    outputs = np.empty((len(networks), len(X), architecture.n_outputs), dtype=np.float32)
+    grain = max(BLOCK, min(2**15, -(-len(X) // (4 * n_threads) // BLOCK) * BLOCK))
+    tasks = [(k, start) for k in range(len(networks)) for start in range(0, len(X), grain)]
+    weights = [plan.pack(network.weights) for network in networks]
+
+    def run(task):
+        k, start = task
+        end = min(start + grain, len(X))
+        with np.errstate(over="ignore"):
+            _forward_rows(plan.net, weights[k], X, start, end, outputs[k], plan.buffers())
+
+    if n_threads == 1 or len(tasks) == 1:
+        for task in tasks:
+            run(task)
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(run, tasks))
+    return outputs
+
+
+class _Writable:
+    def __init__(self, array):
+        self.base = array
+        self.__array_interface__ = array.__array_interface__ | {"data": (array.ctypes.data, False)}
+
+
+def one_type(array: np.ndarray) -> np.ndarray:
+    """The same memory, called writable: kernels only read it, but would compile anew for another type."""
+    return array if array.flags.writeable else np.asarray(_Writable(array))
+
+
+def as_matrix(X, n_features: int) -> Float32:
+    """X as the kernels read it: float32, C order, copied only if it is not so already."""
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(f"X has shape {X.shape}; this architecture needs (rows, {n_features})")
+    return one_type(X)

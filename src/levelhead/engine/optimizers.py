@@ -1,0 +1,73 @@
+"""The optimisers: one pass over a range of the flat weight vector, in place.
+
+`first` and `second` are running means of the gradient and of its square; Nesterov's method keeps its velocity
+in `first`.
+"""
+
+import numpy as np
+
+from levelhead.engine._jit import leaf, part
+
+F = np.float32
+ADAM, RMSPROP, NESTEROV = range(3)
+CONSTANT, EXPONENTIAL, COSINE = range(3)
+_ONE = F(1)
+
+
+@part
+def step_size(settings, step):
+    """The step size of step number `step`, counted from 0."""
+    kind, learning_rate = settings.schedule, settings.learning_rate
+    rate, every = settings.rate, settings.every
+    if kind == EXPONENTIAL:
+        return learning_rate * rate ** (step // every)
+    if kind == COSINE:
+        share = min(step / every, 1.0)
+        return learning_rate * (rate + (1 - rate) * 0.5 * (1 + np.cos(np.pi * share)))
+    return learning_rate
+
+
+@leaf
+def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
+    c1, c2 = 1 - b1 ** (step + 1), 1 - b2 ** (step + 1)
+    size32, epsilon32 = F(size * np.sqrt(c2) / c1), F(epsilon * np.sqrt(c2))
+    keep1, keep2, new1, new2 = F(b1), F(b2), F(1 - b1), F(1 - b2)
+    for k in range(end - start):
+        i = np.uint64(start + k)
+        m = keep1 * first[i] + new1 * g[i]
+        v = keep2 * second[i] + new2 * (g[i] * g[i])
+        first[i] = m
+        second[i] = v
+        w[i] -= size32 * m / (F(np.sqrt(v)) + epsilon32)
+
+
+@leaf
+def _rmsprop(w, g, second, start, end, size, b2, epsilon):
+    size32, epsilon32, keep, new = F(size), F(epsilon), F(b2), F(1 - b2)
+    for k in range(end - start):
+        i = np.uint64(start + k)
+        v = keep * second[i] + new * (g[i] * g[i])
+        second[i] = v
+        w[i] -= size32 * g[i] / (F(np.sqrt(v)) + epsilon32)
+
+
+@leaf
+def _nesterov(w, g, first, start, end, size, momentum):
+    size32, momentum32 = F(size), F(momentum)
+    for k in range(end - start):
+        i = np.uint64(start + k)
+        velocity = momentum32 * first[i] - size32 * g[i]
+        first[i] = velocity
+        w[i] += momentum32 * velocity - size32 * g[i]
+
+
+@part
+def update(settings, w, g, first, second, start, end, size, step):
+    """Move w[start:end] against its gradient."""
+    b1, b2, epsilon = settings.beta1, settings.beta2, settings.epsilon
+    if settings.optimizer == ADAM:
+        _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step)
+    elif settings.optimizer == RMSPROP:
+        _rmsprop(w, g, second, start, end, size, b2, epsilon)
+    else:
+        _nesterov(w, g, first, start, end, size, settings.momentum)

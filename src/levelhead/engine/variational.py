@@ -1,0 +1,71 @@
+"""Mean-field Gaussian weights: reparametrised samples, their gradient, and the divergence to the prior.
+
+The free parameters of a variational network are its locations followed by ρ, where softplus(ρ) is the scale
+of a weight. With ε ~ N(0, 1) a sample is w = location + softplus(ρ)·ε (Beta_Bayes; Futami et al. 2017).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from levelhead.engine import _random
+from levelhead.engine._jit import inline, leaf
+from levelhead.engine._math import log, sigmoid, softplus
+from levelhead.engine.descriptions import Network
+
+F = np.float32
+_ZERO, _ONE = F(0), F(1)
+_TWO_PI = F(2 * np.pi)
+
+
+@inline
+def _normal(bits):
+    """A standard normal number from 64 random bits, by Box and Muller."""
+    u = (F(np.uint32(bits >> np.uint64(40))) + F(0.5)) * F(2.0**-24)
+    angle = F(np.uint32((bits >> np.uint64(16)) & np.uint64(0xFFFFFF))) * F(2.0**-24)
+    return F(np.sqrt(F(-2) * log(u))) * F(np.cos(_TWO_PI * angle))
+
+
+@leaf
+def sample_weights(free, live, size, key, noise, drawn):
+    """Draw all weights; `live` is 1 at weights and 0 at padding."""
+    for i in range(size):
+        noise[i] = live[i] * _normal(_random.at(key, np.uint64(i)))
+        drawn[i] = free[i] + softplus(free[size + i]) * noise[i]
+
+
+@leaf
+def add_sample(free, size, noise, g, share, total):
+    """Add the gradient g of one sample's weights to that of locations and ρ."""
+    for i in range(size):
+        total[i] += share * g[i]
+        total[size + i] += share * (g[i] * noise[i] * sigmoid(free[size + i]))
+
+
+@leaf
+def add_divergence(free, live, size, prior_std, share, total):
+    """Add share · ∂KL(q‖N(0, prior_std²)); KL = Σ ln(prior/s) + (s² + location²)/(2 prior²) − ½."""
+    precision = _ONE / (prior_std * prior_std)
+    for i in range(size):
+        s = softplus(free[size + i])
+        total[i] += share * live[i] * (free[i] * precision)
+        total[size + i] += share * live[i] * ((s * precision - _ONE / s) * sigmoid(free[size + i]))
+
+
+def draw(network: Network, n_samples: int, *, seed: int) -> list[Network]:
+    """n_samples networks with weights drawn from the posterior of a variational network.
+
+    Sample k depends on the seed and on k alone, so that more samples never change the earlier ones.
+    """
+    if network.rho is None:
+        raise ValueError("this network has point weights; draw needs one trained with Recipe.variational")
+    scale = np.logaddexp(0, network.rho.astype(np.float64))
+    return [
+        replace(
+            network,
+            weights=(network.weights + scale * _random.normals(key, scale.size)).astype(np.float32),
+            rho=None,
+            state=None,
+        )
+        for key in (_random.stream(seed, k, _random.DRAW) for k in range(n_samples))
+    ]
