@@ -1,3 +1,38 @@
-"""Robust probabilistic regression with gradient conjugate priors."""
+"""Robust probabilistic regression with gradient conjugate priors.
+
+The public names; each is imported from its module when it is first used, so that `import levelhead` stays light.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "BayesianBetaRegressor": "estimators",
+    "BetaDivergenceRegressor": "estimators",
+    "GCPRegressor": "estimators",
+    "GammaDivergenceRegressor": "estimators",
+    "GaussianRegressor": "estimators",
+    "Prediction": "prediction",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
+    from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
+    from levelhead.estimators import GammaDivergenceRegressor as GammaDivergenceRegressor
+    from levelhead.estimators import GaussianRegressor as GaussianRegressor
+    from levelhead.estimators import GCPRegressor as GCPRegressor
+    from levelhead.prediction import Prediction as Prediction
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'levelhead' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"levelhead.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

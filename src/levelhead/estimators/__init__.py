@@ -1,0 +1,14 @@
+"""Scikit-learn estimators: robust networks and the yardstick they are measured against."""
+
+from levelhead.estimators.bayes import BayesianBetaRegressor
+from levelhead.estimators.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
+from levelhead.estimators.gaussian import GaussianRegressor
+from levelhead.estimators.gcp import GCPRegressor
+
+__all__ = [
+    "BayesianBetaRegressor",
+    "BetaDivergenceRegressor",
+    "GCPRegressor",
+    "GammaDivergenceRegressor",
+    "GaussianRegressor",
+]

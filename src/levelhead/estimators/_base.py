@@ -1,0 +1,394 @@
+"""What every network estimator shares: validation, scales, members, out-of-fold networks, predictions.
+
+A subclass says which loss it trains (`_objective`), where its outputs start (`_robust_outputs`) and how raw
+outputs are read (`_read`). Everything else is here.
+"""
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from levelhead import engine, metrics
+from levelhead.estimators import _preparation
+from levelhead.estimators._preparation import Prepared, Rows
+from levelhead.prediction import Interval, Prediction
+from levelhead.theory.calibration import IDENTITY, calibrate
+from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
+
+_LEAST_FOLDS = 5
+_LEAST_ROWS = 30  # fewer tell nothing about the share of wrong labels
+_FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
+_CHUNK = 65_536  # rows scaled at a time in a prediction
+
+
+class Reading(NamedTuple):
+    """Raw outputs turned into distributions, in scaled units; members × rows."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    alpha: np.ndarray | None = None
+    sigma: np.ndarray | None = None
+
+
+class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Base of the network estimators."""
+
+    @property
+    @abstractmethod
+    def _objective(self) -> engine.Objective:
+        """The loss."""
+
+    @property
+    @abstractmethod
+    def _robust_outputs(self) -> tuple[float, ...]:
+        """Outputs of untrained networks that know location and scale of the labels, in scaled units."""
+
+    @abstractmethod
+    def _read(self, outputs: np.ndarray) -> Reading:
+        """Distributions from raw outputs of shape (members, rows, outputs)."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the networks to a table.
+
+        Every network first learns without its fold of the rows and answers for that fold; from these answers
+        the share of wrong labels and the honest size of the variance are learnt (`oof_prediction_`,
+        `contamination_`). Then the members learn from all rows, suspect labels weighted down.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n, features), numbers only.
+        y : n labels, some of which may be wrong.
+        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        """
+        goes_on = self.warm_start and hasattr(self, "networks_")
+        X, y, weight = self._checked(X, y, sample_weight, reset=not goes_on)
+        self._check_parameters()
+        self._stream = seed = self._new_seed()
+        rows = _preparation.arrange(X, y, weight, seed)
+        if not goes_on:
+            self._learn_scales(X, y, rows)
+        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        if goes_on:
+            more = self._train(data, seed, None, [_afresh(network) for network in self.networks_])
+            self.networks_ = [_after(one, two) for one, two in zip(self.networks_, more, strict=True)]
+        elif self.out_of_fold and rows.n_groups >= _LEAST_ROWS:
+            self._fit_in_two_phases(data, seed, y)
+        else:
+            self._forget_contamination()
+            self.networks_ = self._train(data, seed, None, [None] * self.n_members)
+        return self._tell_history()
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Go through the given rows once, from where the networks stand; the scales stay as first learnt."""
+        first = not hasattr(self, "networks_")
+        X, y, weight = self._checked(X, y, sample_weight, reset=first)
+        self._check_parameters()
+        if first:
+            self._stream = self._new_seed()
+        rows = _preparation.arrange(X, y, weight, self._stream)
+        if first:
+            self._learn_scales(X, y, rows)
+            self._forget_contamination()
+        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        start = [None] * self.n_members if first else self.networks_
+        epochs = 1 if first else self.networks_[0].epochs + 1
+        recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
+        self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
+        return self._tell_history()
+
+    # ------------------------------------------------------------------ two phases
+
+    def _fit_in_two_phases(self, data: Prepared, seed: int, y: np.ndarray) -> None:
+        n_folds = max(self.n_members, _LEAST_FOLDS)
+        total = self._epochs(len(data.rows.index))
+        first = max(1, round(_FIRST_PHASE * total))
+        networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
+        fold = data.rows.group % n_folds
+        reading = self._read(self._forward(networks, data.X))
+        unseen = Reading(*(None if part is None else part[fold, np.arange(len(y))][None] for part in reading))
+        wrong = self._learn_from_unseen(unseen, data)
+        self.oof_prediction_ = self._predicted(unseen)
+        trusted = replace(data, rows=data.rows.trusting(1 - wrong))
+        start = [_afresh(network) for network in networks[: self.n_members]]
+        rest = max(1, total - first)
+        finished = self._train(trusted, seed + 1, None, start, epochs=rest)
+        self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
+
+    def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
+        """Calibration, share of wrong labels, and the probability that each label is one of them."""
+        z = data.y.astype(np.float64) - unseen.mean[0]
+        variance = unseen.variance[0]
+        index = data.rows.index
+        self._forget_contamination()
+        if self.contamination is None or np.median(np.abs(z[index])) == 0:
+            return np.zeros(len(z))
+        known = None if self.contamination == "auto" else float(self.contamination)
+        self.calibration_ = calibrate(z[index], variance[index])
+        honest = self.calibration_(variance)
+        self.separation_ = estimate_contamination(z[index], honest[index], epsilon=known, core="student")
+        return self.separation_.probability(z, honest)
+
+    def _forget_contamination(self) -> None:
+        self.calibration_ = IDENTITY
+        self.separation_: ContaminationEstimate | None = None
+
+    @property
+    def contamination_(self) -> float:
+        """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
+        check_is_fitted(self, "networks_")
+        return float("nan") if self.separation_ is None else self.separation_.epsilon
+
+    # ------------------------------------------------------------------ training
+
+    def _train(self, data: Prepared, seed, n_folds, start, epochs: int | None = None) -> list[engine.Network]:
+        n_visits = len(data.rows.index)
+        recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
+        return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
+
+    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start) -> list[engine.Job]:
+        """One job for each network to start from; network k leaves out fold k, if there are folds."""
+        rows, jobs = data.rows, []
+        for k, network in enumerate(start):
+            held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
+            watched = None
+            if self.early_stopping:
+                watch = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
+                watched, held_out = rows.only(watch), held_out | watch
+            jobs.append(
+                engine.Job(
+                    seed=seed,
+                    network=k,
+                    rows=rows.without(held_out),
+                    held_out=watched,
+                    initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
+                    start=network,
+                )
+            )
+        return jobs
+
+    def _run(self, data: Prepared, recipe: engine.Recipe, jobs: list[engine.Job]) -> list[engine.Network]:
+        architecture = engine.Architecture(
+            n_features=data.X.shape[1],
+            hidden=tuple(np.atleast_1d(self.hidden_layer_sizes)),
+            n_outputs=recipe.objective.n_outputs,
+            shared_trunk=self.shared_trunk,
+            activation=self.activation,
+        )
+        stopping = engine.Stopping(self.n_iter_no_change, self.tol) if self.early_stopping else None
+        return engine.train(
+            architecture,
+            recipe,
+            jobs,
+            X=data.X,
+            y=data.y,
+            sample_weight=data.rows.weight,
+            stopping=stopping,
+            callback=_report if self.verbose else None,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
+        batch_size = self._batch_size(n_visits)
+        steps = max(1, epochs * -(-n_visits // batch_size))
+        schedules = {
+            "cosine": engine.Schedule("cosine", 0.0, steps),
+            "constant": engine.Schedule(),
+            "stairs": engine.Schedule("exponential", 0.9, 100),
+        }
+        return engine.Recipe(
+            objective=self._objective,
+            optimizer=self.solver,
+            learning_rate=self.learning_rate_init,
+            schedule=schedules[self.learning_rate],
+            batch_size=batch_size,
+            epochs=epochs,
+            dropout=self.dropout,
+            weight_decay=self.weight_decay,
+            drop_last=self.drop_last,
+        )
+
+    def _batch_size(self, n_visits: int) -> int:
+        return min(n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else self.batch_size)
+
+    def _epochs(self, n_visits: int) -> int:
+        if self.max_iter != "auto":
+            return self.max_iter
+        steps_an_epoch = -(-n_visits // self._batch_size(n_visits))
+        return max(1, round(_auto_steps(n_visits) / steps_an_epoch))
+
+    def _learn_scales(self, X, y, rows: Rows) -> None:
+        self.input_scale_ = _preparation.input_scale(X, rows)
+        self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
+
+    def _tell_history(self):
+        self.n_iter_ = max(network.epochs for network in self.networks_)
+        curves = [network.loss_curve for network in self.networks_]
+        self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]
+        return self
+
+    # ------------------------------------------------------------------ answering
+
+    def predict(self, X, return_std=False):
+        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
+        prediction = self.predict_dist(X)
+        return (prediction.mean, prediction.std) if return_std else prediction.mean
+
+    def predict_dist(self, X) -> Prediction:
+        """The distribution of the clean label of every row."""
+        check_is_fitted(self, "networks_")
+        X = self._checked_inputs(X, reset=False)
+        parts = [
+            self._read(self._forward(self._answering_networks(), self.input_scale_.apply(X[start : start + _CHUNK])))
+            for start in range(0, len(X), _CHUNK)
+        ]  # fmt: skip
+        joined = [None if p[0] is None else np.concatenate(p, axis=1) for p in zip(*parts, strict=True)]
+        return self._predicted(Reading(*joined))
+
+    def predict_interval(self, X, coverage=0.9) -> Interval:
+        """Central intervals that hold the clean label with the given probability."""
+        return self.predict_dist(X).interval(coverage)
+
+    def predict_quantiles(self, X, alpha):
+        """Quantiles of the clean label: shape (n,) for one level, (levels, n) for several."""
+        return self.predict_dist(X).ppf(alpha)
+
+    def log_prob(self, X, y):
+        """Log density of each label under the distribution of clean labels."""
+        return self.predict_dist(X).logpdf(y)
+
+    def score(self, X, y, sample_weight=None):
+        """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
+        return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
+
+    def _answering_networks(self) -> list[engine.Network]:
+        return self.networks_
+
+    def _forward(self, networks, X: np.ndarray) -> np.ndarray:
+        return engine.forward(networks, X, n_threads=effective_n_jobs(self.n_jobs)).astype(np.float64)
+
+    def _predicted(self, reading: Reading) -> Prediction:
+        """A reading in the units of y, its variance calibrated."""
+        center, spread = self.target_scale_
+        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
+        clean = self.calibration_(reading.variance) * ratio
+        sigma = None if reading.sigma is None else reading.sigma * spread**2
+        return Prediction(reading.mean * spread + center, clean * spread**2, alpha=reading.alpha, sigma=sigma)
+
+    # ------------------------------------------------------------------ checks at the edge
+
+    def _checked(self, X, y, sample_weight, *, reset: bool):
+        """X, y and weights as arrays of finite numbers."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X, y = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], y_numeric=True, reset=reset, ensure_all_finite=False
+        )
+        X = self._finite_inputs(X)
+        y = np.asarray(y, dtype=np.float64)
+        _refuse_rows(~np.isfinite(y), "y", "NaN or infinite labels")
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError(
+                "sample_weight is zero everywhere; at least one row must have a weight above zero"
+            )
+        return X, y, weight
+
+    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
+        return self._finite_inputs(X)
+
+    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
+        if not np.isfinite(X.sum(dtype=np.float64)):  # a cheap look first; a sum may also just overflow
+            bad = ~np.isfinite(X)
+            if bad.any():
+                row, column = np.argwhere(bad)[0]
+                names = getattr(self, "feature_names_in_", None)
+                called = f"column {column}" if names is None else f"column {column} ({names[column]!r})"
+                raise ValueError(
+                    f"X has {np.count_nonzero(bad)} NaN or inf values, the first in {called}, row {row}; fill or "
+                    "drop them (sklearn.impute), or use levelhead.tabular_pipeline"
+                )
+        return X
+
+    def _check_parameters(self) -> None:
+        """Refuse settings that the engine would not know by their name here."""
+        choices = {
+            "target_scaling": ("robust", "standard", "none"),
+            "learning_rate": ("cosine", "constant", "stairs"),
+            "initial_outputs": ("robust", "zero"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {allowed}")
+        for name in ("max_iter", "batch_size"):
+            value = getattr(self, name)
+            if value != "auto" and not (isinstance(value, (int, np.integer)) and value >= 1):
+                raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
+        if not (isinstance(self.n_members, (int, np.integer)) and self.n_members >= 1):
+            raise ValueError(f"n_members is {self.n_members!r}; give a whole number above 0")
+        share = self.contamination
+        known = share is None or share == "auto"
+        if not known and not (isinstance(share, (int, float)) and 0 <= share < 1):
+            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
+        if share is not None and not self.out_of_fold:
+            raise ValueError(
+                "contamination needs out-of-fold predictions: set out_of_fold=True, or contamination=None"
+            )
+        if self.early_stopping and not 0 < self.validation_fraction < 1:
+            raise ValueError(
+                f"validation_fraction is {self.validation_fraction}; it must lie between 0 and 1"
+            )
+
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+def _auto_batch_size(n_visits: int) -> int:
+    """Small data want many small steps; large data can afford larger ones."""
+    return 16 if n_visits < 2000 else 32
+
+
+def _auto_steps(n_visits: int) -> float:
+    """Steps of each network in all: enough to converge on small data, some passes through large."""
+    return float(np.clip(6 * n_visits / 32 * 10, 9_000, 40_000))
+
+
+def _afresh(network: engine.Network) -> engine.Network:
+    """The same weights with a new optimiser and a schedule that begins anew, without its history."""
+    return replace(network, state=None, epochs=0, loss_curve=np.empty(0), score_curve=np.empty(0))
+
+
+def _after(first: engine.Network, second: engine.Network) -> engine.Network:
+    """The second network with the history of both."""
+    return replace(
+        second,
+        epochs=first.epochs + second.epochs,
+        best_epoch=first.epochs + second.best_epoch,
+        loss_curve=np.concatenate([first.loss_curve, second.loss_curve]),
+        score_curve=np.concatenate([first.score_curve, second.score_curve]),
+    )
+
+
+def _report(progress: engine.Progress) -> None:
+    print(  # noqa: T201
+        f"\rlevelhead: network {progress.network}, epoch {progress.epoch}, loss {progress.loss:.4f}   ",
+        end="",
+        file=sys.stderr,
+    )
+
+
+def _refuse_rows(bad: np.ndarray, name: str, what: str) -> None:
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} has {np.count_nonzero(bad)} {what} (first at row {first}); remove or fix them"
+        )

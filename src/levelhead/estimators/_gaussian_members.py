@@ -1,0 +1,73 @@
+"""What the estimators with a Gaussian model share: two outputs, the mean and a softplus variance."""
+
+import numpy as np
+
+from levelhead.estimators._base import NetworkRegressor, Reading
+from levelhead.estimators._links import raw, softplus
+
+VARIANCE_FLOOR = 1e-6
+
+
+class GaussianMembers(NetworkRegressor):
+    """Networks that give μ and V of a Gaussian."""
+
+    def __init__(
+        self,
+        hidden_layer_sizes=(50, 50),
+        *,
+        activation="relu",
+        solver="adam",
+        learning_rate_init=0.003,
+        learning_rate="cosine",
+        batch_size="auto",
+        max_iter="auto",
+        dropout=0.05,
+        weight_decay=1e-4,
+        shared_trunk=True,
+        n_members=1,
+        out_of_fold=False,
+        contamination=None,
+        target_scaling="robust",
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-4,
+        drop_last=False,
+        initial_outputs="robust",
+        warm_start=False,
+        random_state=None,
+        n_jobs=-1,
+        verbose=False,
+    ):
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.learning_rate_init = learning_rate_init
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.dropout = dropout
+        self.weight_decay = weight_decay
+        self.shared_trunk = shared_trunk
+        self.n_members = n_members
+        self.out_of_fold = out_of_fold
+        self.contamination = contamination
+        self.target_scaling = target_scaling
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.drop_last = drop_last
+        self.initial_outputs = initial_outputs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def _robust_outputs(self) -> tuple[float, ...]:
+        return (0.0, raw(1.0 - VARIANCE_FLOOR))
+
+    def _read(self, outputs: np.ndarray) -> Reading:
+        mu, o_variance = np.moveaxis(outputs, -1, 0)
+        return Reading(mu, softplus(o_variance) + VARIANCE_FLOOR)

@@ -1,0 +1,168 @@
+"""From the table that a user hands over to what the engine trains on: row order, folds, scales.
+
+Rows are put into an order that depends on their content and the seed, not on where they stand in the table.
+So shuffled rows give the same model; a row with weight 3 gives the same model as three copies of it; and
+copies of a row always fall into the same fold, where they cannot leak into what is held out.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+TargetScaling = Literal["robust", "standard", "none"]
+
+_LARGEST_INPUT = 1e6  # scaled inputs and targets are cut here: beyond, float32 networks would overflow …
+_LARGEST_TARGET = 1e12  # … and a label this far off pulls no robust fit at all
+_MOST_COPIES = 20  # integer weights become copies of rows while they make the data at most this much longer
+
+
+class Scale(NamedTuple):
+    """An affine map to the units in which networks are trained: (value − center)/spread."""
+
+    center: FloatArray
+    spread: FloatArray
+
+    def apply(self, values: NDArray[np.floating], largest: float = _LARGEST_INPUT) -> NDArray[np.float32]:
+        """Scaled values in float32, cut at ±largest."""
+        with np.errstate(over="ignore"):
+            scaled = (values - self.center) / self.spread
+        return np.clip(scaled, -largest, largest).astype(np.float32)
+
+
+class Rows(NamedTuple):
+    """Which rows a network visits in an epoch, and how they fall into groups of equal rows.
+
+    Attributes
+    ----------
+    index : rows in canonical order; a row of weight 3 stands there three times.
+    weight : loss weight of each row of the table (mean 1), or None if `index` says it all.
+    group : for each row of the table the rank of its content; equal rows share it.
+    """
+
+    index: NDArray[np.int64]
+    weight: NDArray[np.float32] | None
+    group: NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of different rows that are visited."""
+        return int(self.group[self.index].max()) + 1
+
+    def trusting(self, trust: NDArray[np.floating]) -> "Rows":
+        """The same rows with their loss weights multiplied by how far each label is trusted."""
+        weight = trust if self.weight is None else trust * self.weight
+        visits = weight[self.index].mean()
+        return self._replace(weight=(weight / max(visits, 1e-12)).astype(np.float32))
+
+    def without(self, held_out: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The visits to rows that are not held out; all of them if none would be left."""
+        kept = self.index[~held_out[self.index]]
+        return kept if kept.size else self.index
+
+    def only(self, held_out: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The visits to rows that are held out."""
+        return self.index[held_out[self.index]]
+
+    def sample_groups(self, share: float, seed: int) -> NDArray[np.bool_]:
+        """A random share of the groups, at least one, as a mask of rows of the table."""
+        order = np.random.default_rng(seed).permutation(self.n_groups)
+        chosen = np.zeros(self.n_groups, dtype=bool)
+        chosen[order[: max(1, round(share * self.n_groups))]] = True
+        return chosen[self.group]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Training data in the engine's units."""
+
+    X: NDArray[np.float32]
+    y: NDArray[np.float32]
+    rows: Rows
+
+
+def arrange(X: NDArray[np.floating], y: FloatArray, sample_weight: FloatArray | None, seed: int) -> Rows:
+    """Canonical order of the rows, with copies and groups."""
+    n = len(y)
+    key = _row_hashes(X, y, seed)
+    counts = np.ones(n, dtype=np.int64)
+    weight = None
+    if sample_weight is not None:
+        whole = sample_weight.astype(np.int64)
+        if (whole == sample_weight).all() and whole.sum() <= _MOST_COPIES * n:
+            counts = whole
+        else:
+            counts = (sample_weight > 0).astype(np.int64)
+            weight = (sample_weight * (counts.sum() / sample_weight.sum())).astype(np.float32)
+    order = np.argsort(key, kind="stable")
+    order = order[counts[order] > 0]
+    new = np.diff(key[order], prepend=key[order[0]] ^ np.uint64(1)) != 0
+    group = (key % np.uint64(2**31)).astype(np.int64)  # rows that nobody visits belong somewhere, too
+    group[order] = np.cumsum(new) - 1
+    unvisited = counts == 0
+    group[unvisited] %= max(1, int(new.sum()))
+    return Rows(np.repeat(order, counts[order]), weight, group)
+
+
+def input_scale(X: NDArray[np.floating], rows: Rows) -> Scale:
+    """Mean and standard deviation of each column; constant columns keep their unit."""
+    center, spread = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for j in range(X.shape[1]):
+        column = X[rows.index, j].astype(np.float64)
+        largest = np.abs(column).max() or 1.0  # so that squares cannot overflow
+        column /= largest
+        weight = None if rows.weight is None else rows.weight[rows.index]
+        mean = np.average(column, weights=weight)
+        center[j] = mean * largest
+        spread[j] = np.sqrt(np.average((column - mean) ** 2, weights=weight)) * largest
+    constant = ~(spread > 1e-12 * np.abs(center))
+    spread[constant] = np.maximum(np.abs(center[constant]), 1.0)
+    return Scale(center, spread)
+
+
+def target_scale(y: FloatArray, rows: Rows, how: TargetScaling) -> Scale:
+    """Center and spread of the labels: median and median deviation, the paper's mean and deviation, or 0, 1."""
+    if how == "none":
+        return Scale(np.float64(0), np.float64(1))
+    visited = y[rows.index]
+    weight = None if rows.weight is None else rows.weight[rows.index]
+    if how == "standard":
+        largest = np.abs(visited).max() or 1.0
+        mean = np.average(visited / largest, weights=weight)
+        spread = np.sqrt(np.average((visited / largest - mean) ** 2, weights=weight))
+        return Scale(np.float64(mean * largest), np.float64(spread * largest or 1.0))
+    center = _quantile(visited, 0.5, weight)
+    deviation = np.abs(visited - center)
+    # The median deviation vanishes if half of the labels are equal; then a wider quantile sees the rest.
+    for level, of_normal in ((0.5, 0.6745), (0.8, 1.2816), (0.95, 1.96), (1.0, 3.0)):
+        spread = _quantile(deviation, level, weight) / of_normal
+        if spread > 0:
+            return Scale(np.float64(center), np.float64(spread))
+    return Scale(np.float64(center), np.float64(max(abs(center), 1.0)))
+
+
+def prepare(
+    X: NDArray[np.floating], y: FloatArray, rows: Rows, of_inputs: Scale, of_targets: Scale
+) -> Prepared:
+    """Scale everything to float32."""
+    return Prepared(of_inputs.apply(X), of_targets.apply(y, _LARGEST_TARGET), rows)
+
+
+def _quantile(values: FloatArray, level: float, weight: NDArray[np.floating] | None) -> float:
+    if weight is None:
+        return float(np.quantile(values, level))
+    return float(np.quantile(values, level, weights=weight.astype(np.float64), method="inverted_cdf"))
+
+
+def _row_hashes(X: NDArray[np.floating], y: FloatArray, seed: int) -> NDArray[np.uint64]:
+    """Sixty-four bits for each row, from its content and the seed (the mixing steps of splitmix64)."""
+    key = np.full(len(y), seed, dtype=np.uint64)
+    for column in (*X.T, y):
+        bits = (column.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 and 0 are one number
+        key = (key ^ bits) + np.uint64(0x9E3779B97F4A7C15)
+        key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        key ^= key >> np.uint64(31)
+    return key
