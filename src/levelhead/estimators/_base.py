@@ -36,9 +36,16 @@ class Reading(NamedTuple):
     alpha: np.ndarray | None = None
     sigma: np.ndarray | None = None
 
+    def map(self, f) -> "Reading":
+        """The same function of every part that is there."""
+        return Reading(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
+
 
 class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
     """Base of the network estimators."""
+
+    networks_: list[engine.Network]
+    separation_: ContaminationEstimate | None
 
     @property
     @abstractmethod
@@ -112,7 +119,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
         fold = data.rows.group % n_folds
         reading = self._read(self._forward(networks, data.X))
-        unseen = Reading(*(None if part is None else part[fold, np.arange(len(y))][None] for part in reading))
+        unseen = reading.map(lambda part: part[fold, np.arange(len(y))][None])
         wrong = self._learn_from_unseen(unseen, data)
         self.oof_prediction_ = self._predicted(unseen)
         trusted = replace(data, rows=data.rows.trusting(1 - wrong))
@@ -137,7 +144,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _forget_contamination(self) -> None:
         self.calibration_ = IDENTITY
-        self.separation_: ContaminationEstimate | None = None
+        self.separation_ = None
 
     @property
     def contamination_(self) -> float:
@@ -147,7 +154,9 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------ training
 
-    def _train(self, data: Prepared, seed, n_folds, start, epochs: int | None = None) -> list[engine.Network]:
+    def _train(
+        self, data: Prepared, seed: int, n_folds: int | None, start, epochs: int | None = None
+    ) -> list[engine.Network]:
         n_visits = len(data.rows.index)
         recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
         return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
@@ -244,12 +253,12 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         """The distribution of the clean label of every row."""
         check_is_fitted(self, "networks_")
         X = self._checked_inputs(X, reset=False)
-        parts = [
-            self._read(self._forward(self._answering_networks(), self.input_scale_.apply(X[start : start + _CHUNK])))
+        networks = self._answering_networks()
+        outputs = [
+            self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
             for start in range(0, len(X), _CHUNK)
-        ]  # fmt: skip
-        joined = [None if p[0] is None else np.concatenate(p, axis=1) for p in zip(*parts, strict=True)]
-        return self._predicted(Reading(*joined))
+        ]
+        return self._predicted(self._read(np.concatenate(outputs, axis=1)))
 
     def predict_interval(self, X, coverage=0.9) -> Interval:
         """Central intervals that hold the clean label with the given probability."""

@@ -5,7 +5,7 @@ So shuffled rows give the same model; a row with weight 3 gives the same model a
 copies of a row always fall into the same fold, where they cannot leak into what is held out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,8 +22,8 @@ _MOST_COPIES = 20  # integer weights become copies of rows while they make the d
 class Scale(NamedTuple):
     """An affine map to the units in which networks are trained: (value − center)/spread."""
 
-    center: FloatArray
-    spread: FloatArray
+    center: FloatArray | np.float64
+    spread: FloatArray | np.float64
 
     def apply(self, values: NDArray[np.floating], largest: float = _LARGEST_INPUT) -> NDArray[np.float32]:
         """Scaled values in float32, cut at ±largest."""
@@ -32,7 +32,8 @@ class Scale(NamedTuple):
         return np.clip(scaled, -largest, largest).astype(np.float32)
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rows:
     """Which rows a network visits in an epoch, and how they fall into groups of equal rows.
 
     Attributes
@@ -55,7 +56,7 @@ class Rows(NamedTuple):
         """The same rows with their loss weights multiplied by how far each label is trusted."""
         weight = trust if self.weight is None else trust * self.weight
         visits = weight[self.index].mean()
-        return self._replace(weight=(weight / max(visits, 1e-12)).astype(np.float32))
+        return replace(self, weight=(weight / max(visits, 1e-12)).astype(np.float32))
 
     def without(self, held_out: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The visits to rows that are not held out; all of them if none would be left."""

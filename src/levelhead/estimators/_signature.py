@@ -10,7 +10,9 @@ def adds_to(parent: type) -> Callable:
     def decorate(init: Callable) -> Callable:
         own = [p for p in inspect.signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
         named = {p.name for p in own}
-        inherited = [p for p in inspect.signature(parent.__init__).parameters.values() if p.name not in named]
+        inherited = [
+            p for p in inspect.signature(vars(parent)["__init__"]).parameters.values() if p.name not in named
+        ]
         order = sorted(own + inherited, key=lambda p: (p.kind, p.kind is p.KEYWORD_ONLY and p in inherited))
         init.__signature__ = inspect.Signature(order)  # type: ignore[attr-defined]
         return init

@@ -149,7 +149,7 @@ class GCPRegressor(NetworkRegressor):
 
     def _predicted(self, reading: Reading) -> Prediction:
         clean = super()._predicted(reading)
-        if self.variance == "prognostic":
+        if self.variance == "prognostic" or clean.member_alpha is None or clean.member_sigma is None:
             return clean
         spread = student_variance(clean.member_alpha, clean.member_sigma, finite=True)
         return Prediction(clean.member_mean, spread, alpha=clean.member_alpha, sigma=clean.member_sigma)
