@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Audit": "auditing",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
     "GCPRegressor": "estimators",
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
     "Prediction": "prediction",
+    "audit": "auditing",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from levelhead.auditing import Audit as Audit
+    from levelhead.auditing import audit as audit
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
     from levelhead.estimators import GammaDivergenceRegressor as GammaDivergenceRegressor

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from levelhead import engine, metrics
+from levelhead.auditing import Audit
 from levelhead.estimators import _preparation
 from levelhead.estimators._preparation import Prepared, Rows
 from levelhead.prediction import Interval, Prediction
@@ -122,6 +123,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         unseen = reading.map(lambda part: part[fold, np.arange(len(y))][None])
         wrong = self._learn_from_unseen(unseen, data)
         self.oof_prediction_ = self._predicted(unseen)
+        self._row_keys = data.rows.key
         trusted = replace(data, rows=data.rows.trusting(1 - wrong))
         start = [_afresh(network) for network in networks[: self.n_members]]
         rest = max(1, total - first)
@@ -276,6 +278,47 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
+    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
+        """Say which of these labels are wrong.
+
+        Rows that the model was fitted to are judged by networks that had not seen them (`oof_prediction_`),
+        all others by the model itself.
+
+        Parameters
+        ----------
+        X, y : the rows to judge.
+        false_alarm_rate : share of clean labels that is accepted among those called wrong.
+        """
+        check_is_fitted(self, "networks_")
+        X, y, _ = self._checked(X, y, None, reset=False)
+        if not hasattr(self, "oof_prediction_"):
+            raise ValueError(
+                "this model has no out-of-fold predictions to judge labels by: fit it with out_of_fold=True, to at "
+                f"least {_LEAST_ROWS} different rows"
+            )
+        place, known = self._rows_of_training(X, y)
+        unseen = self.oof_prediction_
+        mean, variance, trust = unseen.mean[place], unseen.var[place], _trust(unseen)[place]
+        if not known.all():
+            new = self.predict_dist(X[~known])
+            mean[~known], variance[~known], trust[~known] = new.mean, new.var, _trust(new)
+        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
+        return Audit.from_residuals(
+            y,
+            mean,
+            variance / ratio,
+            trust=trust,
+            separation=self.separation_,
+            false_alarm_rate=false_alarm_rate,
+        )
+
+    def _rows_of_training(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+        """For each row its place among the training rows, and whether it is there at all."""
+        keys = _preparation.row_keys(X, y, self._stream)
+        order = np.argsort(self._row_keys)
+        place = order[np.minimum(np.searchsorted(self._row_keys, keys, sorter=order), len(order) - 1)]
+        return place, self._row_keys[place] == keys
+
     def _answering_networks(self) -> list[engine.Network]:
         return self.networks_
 
@@ -385,6 +428,11 @@ def _after(first: engine.Network, second: engine.Network) -> engine.Network:
         loss_curve=np.concatenate([first.loss_curve, second.loss_curve]),
         score_curve=np.concatenate([first.score_curve, second.score_curve]),
     )
+
+
+def _trust(prediction: Prediction) -> np.ndarray:
+    """α of every row, NaN for models without one."""
+    return np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha
 
 
 def _report(progress: engine.Progress) -> None:
