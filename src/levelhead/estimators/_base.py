@@ -20,12 +20,13 @@ from levelhead.auditing import Audit
 from levelhead.estimators import _preparation
 from levelhead.estimators._preparation import Prepared, Rows
 from levelhead.prediction import Interval, Prediction
-from levelhead.theory.calibration import IDENTITY, calibrate
+from levelhead.theory.calibration import IDENTITY, Calibration, calibrate
 from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
 
 _LEAST_FOLDS = 5
 _LEAST_ROWS = 30  # fewer tell nothing about the share of wrong labels
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
+_MEDIAN_CHI2 = 0.4549  # of one degree of freedom
 _CHUNK = 65_536  # rows scaled at a time in a prediction
 
 
@@ -47,6 +48,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
 
     networks_: list[engine.Network]
     separation_: ContaminationEstimate | None
+    calibration_: Calibration
 
     @property
     @abstractmethod
@@ -118,9 +120,9 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
         networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
-        fold = data.rows.group % n_folds
-        reading = self._read(self._forward(networks, data.X))
-        unseen = reading.map(lambda part: part[fold, np.arange(len(y))][None])
+        fold, row = data.rows.group % n_folds, np.arange(len(y))
+        early = self._read(self._forward(networks, data.X))
+        unseen = early.map(lambda part: part[fold, row][None])
         wrong = self._learn_from_unseen(unseen, data)
         self.oof_prediction_ = self._predicted(unseen)
         self._row_keys = data.rows.key
@@ -128,7 +130,25 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         start = [_afresh(network) for network in networks[: self.n_members]]
         rest = max(1, total - first)
         finished = self._train(trusted, seed + 1, None, start, epochs=rest)
+        if self.separation_ is not None:
+            self._carry_over(early, self._read(self._forward(finished, data.X)), fold)
         self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
+
+    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray) -> None:
+        """Make what was learnt from the first phase's answers fit those of the finished members.
+
+        Suspect labels count less in the second phase, which takes their part of the variance away: the
+        calibration must not do so again. And a mixture of members adds their disagreement to the variance,
+        where the residuals of single networks have it already.
+        """
+        change = late.variance / early.variance[: self.n_members]
+        self.calibration_ = self.calibration_.after(float(np.exp(np.median(np.log(change)))))
+        if self.n_members > 1:
+            row = np.arange(len(fold))
+            alone = early.mean[fold, row]
+            others = (early.mean.sum(axis=0) - alone) / (len(early.mean) - 1)
+            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
+            self.disagreement_ = float(min(np.median(relative) / _MEDIAN_CHI2, 0.5))
 
     def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
         """Calibration, share of wrong labels, and the probability that each label is one of them."""
@@ -147,6 +167,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
     def _forget_contamination(self) -> None:
         self.calibration_ = IDENTITY
         self.separation_ = None
+        self.disagreement_ = 0.0
 
     @property
     def contamination_(self) -> float:
@@ -329,7 +350,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         """A reading in the units of y, its variance calibrated."""
         center, spread = self.target_scale_
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        clean = self.calibration_(reading.variance) * ratio
+        clean = self.calibration_(reading.variance) * ratio * (1 - self.disagreement_)
         sigma = None if reading.sigma is None else reading.sigma * spread**2
         return Prediction(reading.mean * spread + center, clean * spread**2, alpha=reading.alpha, sigma=sigma)
 
