@@ -12,6 +12,7 @@ _HOME = {
     "Audit": "auditing",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
+    "CleanedRegressor": "estimators",
     "GCPRegressor": "estimators",
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from levelhead.auditing import audit as audit
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
+    from levelhead.estimators import CleanedRegressor as CleanedRegressor
     from levelhead.estimators import GammaDivergenceRegressor as GammaDivergenceRegressor
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor

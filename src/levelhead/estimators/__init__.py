@@ -1,6 +1,7 @@
 """Scikit-learn estimators: robust networks and the yardstick they are measured against."""
 
 from levelhead.estimators.bayes import BayesianBetaRegressor
+from levelhead.estimators.cleaned import CleanedRegressor
 from levelhead.estimators.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.gaussian import GaussianRegressor
 from levelhead.estimators.gcp import GCPRegressor
@@ -8,6 +9,7 @@ from levelhead.estimators.gcp import GCPRegressor
 __all__ = [
     "BayesianBetaRegressor",
     "BetaDivergenceRegressor",
+    "CleanedRegressor",
     "GCPRegressor",
     "GammaDivergenceRegressor",
     "GaussianRegressor",
