@@ -22,7 +22,7 @@ $(VENV)/.has-%: pyproject.toml requirements/constraints.txt | $(BIN)/python
 	@touch $@
 
 demo: $(call has,plot)
-	$(BIN)/python docs/pictures/mathematics.py
+	$(BIN)/python docs/pictures/demo.py
 
 test: lint types contracts unit
 
@@ -50,6 +50,7 @@ coverage: $(call has,dev $(EXTRAS))
 
 docs: $(call has,docs)
 	$(BIN)/python docs/pictures/mathematics.py
+	$(BIN)/python docs/pictures/demo.py docs/assets
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(call has,dev)
