@@ -150,7 +150,9 @@ def main() -> None:
             writer.writerow({c: f"{v:.6g}" if isinstance(v, float) else v for c, v in row.items()})
         print(f"\r{k + 1}/{len(missing)} {spec}          ", end="", flush=True)
     print()
-    print(table(read()))
+    text = table(read())
+    print(text)
+    (Path(__file__).parents[1] / "docs/tables/audit.md").write_text(f"{text}\n")
 
 
 if __name__ == "__main__":

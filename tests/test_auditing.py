@@ -124,3 +124,13 @@ def test_frame(result):
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns[:2]) == ["given_label", "predicted_label"]
     assert frame.is_label_issue.sum() == result.is_label_issue.sum()
+
+
+def test_plot_shows_every_suspect(result):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    figure = result.plot()
+    labels = figure.axes[0]
+    assert len(labels.lines[1].get_xdata()) == result.is_label_issue.sum()
+    assert sum(patch.get_height() for patch in figure.axes[2].patches) == len(result)
+    plt.close(figure)

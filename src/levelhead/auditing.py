@@ -165,6 +165,33 @@ class Audit:
     def __repr__(self) -> str:
         return self.summary()
 
+    def plot(self) -> Any:
+        """A matplotlib figure: given against expected labels, residuals in units of the noise, probabilities."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("Audit.plot needs matplotlib: pip install 'levelhead[plot]'") from error
+        figure, (labels, scores, chances) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
+        wrong = self.is_label_issue
+        for axes, y in ((labels, self.given_label), (scores, np.arcsinh(self.z))):
+            axes.plot(self.predicted_label[~wrong], y[~wrong], ".", ms=3, color="#8a8f98", label="kept")
+            axes.plot(self.predicted_label[wrong], y[wrong], "x", ms=6, color="#d55e00", label="called wrong")
+            axes.set_xlabel("expected label")
+        labels.axline((self.predicted_label[0],) * 2, slope=1, color="#1f2430", lw=0.8)
+        labels.set(ylabel="given label", title=f"{wrong.sum():,} of {len(self):,} labels are called wrong")
+        labels.legend()
+        ticks = np.array([-1000, -100, -10, -3, 0, 3, 10, 100, 1000])
+        scores.set_yticks(np.arcsinh(ticks), [str(t) for t in ticks])
+        scores.set(ylabel="(given − expected)/std", title="Residuals in units of the clean noise")
+        chances.hist(self.p_outlier, bins=np.linspace(0, 1, 41), color="#0072b2")
+        chances.set(
+            yscale="log",
+            xlabel="probability that the label is wrong",
+            ylabel="labels",
+            title="How sure it is",
+        )
+        return figure
+
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """A frame with one row a label."""
         columns = (

@@ -132,7 +132,7 @@ class _Fit:
     def run(self) -> "_Fit":
         for _ in range(8):
             scale = np.exp(self.at[0])
-            self.bin(self.reach * scale)
+            self.bin(self.reach * float(scale))
             self.at = minimize(
                 self.penalised, self.at, method="L-BFGS-B", jac=True, bounds=self.bounds,
                 options={"ftol": 1e-11, "gtol": 1e-7, "maxiter": 500},
@@ -195,7 +195,7 @@ class _Fit:
             tail=tail if tail >= _GAUSSIAN_TAIL else 0.0,
             background=float(expit(logit_wrong) * expit(logit_inside)),
             slope=slope,
-            window=self.window,
+            window=float(self.window),
             n=self.n,
         )
 
