@@ -152,9 +152,8 @@ def table(rows: list[dict]) -> str:
             one = "{:.3g} / {:.3g}".format(*ONE_RECIPE[dataset]) if share == 5 else "–"
             shown = [pair(dataset, share, m) for m in ("defaults", "paper", "cleaned")]
             ratio = "{:.2f} / {:.2f}".format(*ratios[-1])
-            lines.append(
-                f"| {dataset} | {share} % | {shown[0]} | {shown[1]} | {ratio} | {shown[2]} | {best} |"
-            )
+            columns = [dataset, f"{share} %", *shown[:2], ratio, shown[2], best, one]
+            lines.append(f"| {' | '.join(columns)} |")
     if ratios:
         lines.append("| mean | | | | {:.2f} / {:.2f} | | | |".format(*np.mean(ratios, axis=0)))
     return "\n".join(lines)
