@@ -16,6 +16,7 @@ from levelhead.engine.variational import add_divergence, add_sample, sample_weig
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
+_GROUP = 16 * LANES
 
 
 class Data(NamedTuple):
@@ -151,8 +152,14 @@ def batch_gradient(net, settings, data, rows, start, n, w, key, work, g, team):
 
 @inline
 def _share(size, rank, team_size):
-    """Where the share of a member of a team begins: whole vectors, so that each is treated alike."""
-    return size // LANES * rank // team_size * LANES
+    """Where the share of a member of a team of threads begins.
+
+    The compiler works through a loop in groups of vectors and rounds differently in what is left at its end.
+    Shares of whole groups leave the same end over, however many there are.
+    """
+    if rank == team_size:
+        return size
+    return size // _GROUP * rank // team_size * _GROUP
 
 
 @part

@@ -278,7 +278,7 @@ def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float
     def run(task):
         k, start = task
         end = min(start + grain, len(X))
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             _forward_rows(plan.net, weights[k], X, start, end, outputs[k], plan.buffers())
 
     if n_threads == 1 or len(tasks) == 1:

@@ -116,7 +116,7 @@ def loss_and_gradient(
     rows = np.arange(len(data.y))
     g = _epochs.workspace(plan, len(rows), n_held=0, variational=False).g
     (alone,) = team(1, n_blocks(len(rows)))
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         total = _epochs.whole_gradient(
             plan.net, settings, data, rows, plan.pack(weights), plan.buffers(), g, alone
         )
@@ -240,7 +240,7 @@ class _Run:
         scores = np.empty(n_epochs if len(self.held) else 0)
 
         def member(space: "_Workspace", place: Team) -> None:
-            with np.errstate(over="ignore"):
+            with np.errstate(all="ignore"):
                 _epochs.train_epochs(
                     *(self.plan.net, self.settings, self.data, self.rows, self.held, self.keys, ahead.state),
                     *(
