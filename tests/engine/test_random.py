@@ -13,6 +13,13 @@ def test_streams_differ_in_every_part_of_their_name():
     assert len({int(_random.stream(*name)) for name in names}) == len(names)
 
 
+def test_a_stream_is_a_chain_of_hashes():
+    key = np.uint64(0)
+    for part in (7, 2**64 - 1, 3):
+        key = _random.at_array(key, np.array([part], dtype=np.uint64))[0]
+    assert _random.stream(7, -1, 3) == key
+
+
 def test_scalar_and_array_generators_agree():
     key = _random.stream(3, 1, 4)
     counters = np.array([0, 1, 2, 2**40, 2**64 - 1], dtype=np.uint64)

@@ -17,6 +17,7 @@ from levelhead.engine.variational import add_divergence, add_sample, sample_weig
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
 _GROUP = 16 * LANES
+_TINY = F(1e-35)
 
 
 class Data(NamedTuple):
@@ -279,6 +280,15 @@ def _all_finite(array):
     return total == _ZERO
 
 
+@leaf
+def _flush(array):
+    # The running means of a unit that no longer gets a gradient decay into the numbers below the normal
+    # range, where rounding keeps them for ever and some processors take a hundred times as long.
+    for i in range(len(array)):
+        x = array[i]
+        array[i] = _ZERO if abs(x) < _TINY else x
+
+
 @part
 def _patience_gone(score, settings, state):
     """Keep the best weights; tell whether patience has run out."""
@@ -301,6 +311,8 @@ def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, 
     if len(held) > 0:
         score = _score(net, settings, data, held, state.w, work, space)
         scores[place] = score
+    _flush(state.first)
+    _flush(state.second)
     weights_finite = _all_finite(state.w) and _all_finite(state.first) and _all_finite(state.second)
     if not (np.isfinite(total) and np.isfinite(score) and weights_finite):
         status[END] = DIVERGED

@@ -60,6 +60,8 @@ class _EngineCache(FunctionCache):
             loaded = super().load_overload(sig, target_context)
         except Exception:  # a truncated or foreign file is a miss, never a failure
             loaded = None
+            with suppress(OSError):
+                self.flush()
         if loaded is None:
             _announce()
         return loaded

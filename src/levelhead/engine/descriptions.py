@@ -123,7 +123,8 @@ class Stopping:
 
     The score is the mean loss of the held-out rows, without dropout, each row's loss capped at Tukey's upper
     fence q₇₅ + 1.5 (q₇₅ − q₂₅) of all of them, so that wrong labels among the held-out rows (up to a quarter)
-    cannot decide it. The weights of the best epoch are restored.
+    cannot decide it. The weights of the best epoch are restored; the state of the optimiser stays that of the
+    last one, should the training go on.
     """
 
     patience: int = 10

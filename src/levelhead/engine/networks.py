@@ -5,6 +5,8 @@ to whole vectors of the processor. Hidden layers are stored as inputs × outputs
 inputs, so that every inner loop runs along memory. The zeros of the padding have zero gradients and stay.
 """
 
+import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -257,10 +259,11 @@ def _forward_rows(net, w, X, first, last, outputs, work):
                 outputs[start + i, q] = work.out[q * BLOCK + i]
 
 
-def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float32:
+def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = None) -> Float32:
     """Raw outputs of networks of one architecture: (networks, rows, outputs), float32, without dropout.
 
-    X is float32, rows × features; it is read in blocks, so memory beyond the answer does not grow with it.
+    X is float32, rows × features; it is read in blocks, so memory beyond the answer does not grow with
+    it. The answer does not depend on the number of threads; None means all cores.
     """
     networks = list(networks)
     if not networks:
@@ -268,7 +271,7 @@ def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float
     architecture = networks[0].architecture
     if any(network.architecture != architecture for network in networks):
         raise ValueError("the networks differ in architecture; call forward once for each architecture")
-    X = as_matrix(X, architecture.n_features)
+    X, n_threads = as_matrix(X, architecture.n_features), cores(n_threads)
     plan = layout(architecture)
     outputs = np.empty((len(networks), len(X), architecture.n_outputs), dtype=np.float32)
     grain = max(BLOCK, min(2**15, -(-len(X) // (4 * n_threads) // BLOCK) * BLOCK))
@@ -288,6 +291,16 @@ def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float
         with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(run, tasks))
     return outputs
+
+
+def cores(n_threads: int | None) -> int:
+    """The number of threads asked for, or as many as there are cores for this process."""
+    if n_threads is not None:
+        if n_threads < 1:
+            raise ValueError(f"n_threads is {n_threads}; it must be 1 or more, or None for all cores")
+        return n_threads
+    available = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(available(0)) if available else os.cpu_count() or 1
 
 
 class _Writable:

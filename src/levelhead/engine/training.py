@@ -1,6 +1,5 @@
 """The Python loop around the training kernel: threads, progress, early stopping, interruption, errors."""
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from copy import copy
@@ -25,7 +24,7 @@ from levelhead.engine.descriptions import (
     Recipe,
     Stopping,
 )
-from levelhead.engine.networks import Layout, as_matrix, initial_weights, layout, one_type
+from levelhead.engine.networks import Layout, as_matrix, cores, initial_weights, layout, one_type
 from levelhead.engine.objectives import Objective
 
 _BLOCK_SECONDS = 0.2  # a block of epochs lasts about this long: the grain of progress and of interruption
@@ -95,7 +94,7 @@ def train(
         )
     shared = _data(X, y, sample_weight, architecture, "train") if X is not None else None
     runs = [_Run(architecture, plan, recipe, stopping, job, k, shared) for k, job in enumerate(jobs)]
-    _run_all(runs, callback, n_threads or len(os.sched_getaffinity(0)))
+    _run_all(runs, callback, cores(n_threads))
     return [run.network() for run in runs]
 
 
@@ -154,7 +153,7 @@ def _settings(recipe: Recipe, stopping: Stopping | None) -> Settings:
         momentum=float(recipe.momentum),
         batch=int(recipe.batch_size),
         drop_last=int(recipe.drop_last),
-        threshold=round(recipe.dropout * 65536),
+        threshold=min(round(recipe.dropout * 65536), 65535),
         penalty=float(recipe.weight_decay),
         clip=float(recipe.clip or 0),
         patience=int(stopping.patience) if stopping else 2**62,
@@ -203,12 +202,11 @@ class _Run:
         parts = [start.weights] if start.rho is None else [start.weights, start.rho]
         size = self.plan.size
         w, first, second, best = room(*[len(parts) * size] * 4)
-        for k, part in enumerate(parts):
-            w[k * size : (k + 1) * size] = self.plan.pack(part)
+        w.reshape(len(parts), -1)[:, self.plan.place] = parts
         status = np.zeros(_epochs.N_STATUS, dtype=np.int64)
         if start.state is not None:
             for own, given in ((first, start.state.first), (second, start.state.second)):
-                own[:] = np.concatenate([self.plan.pack(part) for part in np.split(given, len(parts))])
+                own.reshape(len(parts), -1)[:, self.plan.place] = given.reshape(len(parts), -1)
             status[_epochs.STEPS] = start.state.steps
         status[_epochs.EPOCHS] = status[_epochs.BEST_EPOCH] = start.epochs
         self.state = State(w, first, second, best, np.array([np.inf]), status)
@@ -266,10 +264,10 @@ class _Run:
 
     def network(self) -> Network:
         """What the caller gets."""
-        state, n_parts = self.state, len(self.state.w) // self.plan.size
-        flat = lambda padded: np.concatenate([part[self.plan.place] for part in np.split(padded, n_parts)])
+        state, n_parts, place = self.state, len(self.state.w) // self.plan.size, self.plan.place
+        flat = lambda padded: padded.reshape(n_parts, -1)[:, place].ravel()
         watched = bool(np.isfinite(state.best_score[0]))
-        locations, *rho = np.split(flat(state.best if watched else state.w), n_parts)
+        locations, *rho = flat(state.best if watched else state.w).reshape(n_parts, -1)
         epochs = int(self.status[_epochs.EPOCHS])
         return Network(
             self.architecture,
