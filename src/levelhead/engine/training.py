@@ -93,7 +93,10 @@ def train(
             f"{architecture.n_outputs}"
         )
     shared = _data(X, y, sample_weight, architecture, "train") if X is not None else None
-    runs = [_Run(architecture, plan, recipe, stopping, job, k, shared) for k, job in enumerate(jobs)]
+    every_row = np.arange(0 if shared is None else len(shared.y))
+    runs = [
+        _Run(architecture, plan, recipe, stopping, job, k, shared, every_row) for k, job in enumerate(jobs)
+    ]
     _run_all(runs, callback, cores(n_threads))
     return [run.network() for run in runs]
 
@@ -166,7 +169,9 @@ def _settings(recipe: Recipe, stopping: Stopping | None) -> Settings:
 class _Run:
     """One network on its way: its data, its padded weights, and where it stands."""
 
-    def __init__(self, architecture, plan: Layout, recipe: Recipe, stopping, job: Job, place: int, shared):
+    def __init__(
+        self, architecture, plan: Layout, recipe: Recipe, stopping, job: Job, place: int, shared, every_row
+    ):
         self.architecture, self.plan, self.recipe, self.job, self.place = (
             architecture,
             plan,
@@ -180,7 +185,10 @@ class _Run:
         if self.data is None:
             raise ValueError(f"{name}: X and y are needed, in the job or in the call")
         n = len(self.data.y)
-        self.rows = np.arange(n) if job.rows is None else _indices(job.rows, n, f"{name}: rows")
+        if job.rows is not None:
+            self.rows = _indices(job.rows, n, f"{name}: rows")
+        else:
+            self.rows = np.arange(n) if own else every_row
         self.held = np.empty(0, np.int64)
         if stopping is not None:
             self.held = _indices(() if job.held_out is None else job.held_out, n, f"{name}: held_out")
