@@ -179,7 +179,7 @@ def growth(repeats: int) -> dict[str, list[tuple[int, float]]]:
 
 
 def start() -> dict[str, float]:
-    """Seconds from the start of a process to the end of its first epoch: kernels on disk, or to be compiled."""
+    """Seconds from the start of a process to the end of its first epoch, with and without kernels on disk."""
     code = (
         "import numpy as np; from levelhead.engine import *\n"
         "X = np.zeros((480, 13), np.float32); y = np.zeros(480, np.float32)\n"

@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 
 from levelhead.engine import Architecture, Recipe, _epochs, _random, networks, objectives, optimizers
-from levelhead.engine._epochs import Data
+from levelhead.engine._layout import layout
+from levelhead.engine._records import Data, settings_of
 from levelhead.engine._simd import room
-from levelhead.engine.training import _settings
 
 _ROWS, _BATCH = 480, 5
 _jit = njit(nogil=True, error_model="numpy")
@@ -77,9 +77,9 @@ def parts() -> dict[str, float]:
     """Nanoseconds a step of each part, for 4 × 13–50–1, minibatch 5, dropout 0.3, Adam."""
     rng = np.random.default_rng(0)
     architecture = Architecture(13, (50,), 4)
-    plan = networks.layout(architecture)
+    plan = layout(architecture)
     net, work = plan.net, plan.buffers(_BATCH)
-    settings = _settings(Recipe(batch_size=_BATCH, dropout=0.3, weight_decay=1e-3), None)
+    settings = settings_of(Recipe(batch_size=_BATCH, dropout=0.3, weight_decay=1e-3), None)
     data = Data(
         rng.normal(size=(_ROWS, 13)).astype(np.float32), rng.normal(size=_ROWS).astype(np.float32), room(0)[0]
     )

@@ -3,7 +3,7 @@ import pytest
 
 from levelhead import engine, losses
 from levelhead.engine import Architecture, Job, Network, Recipe, forward, loss_and_gradient, train
-from levelhead.engine.networks import initial_weights, layout
+from levelhead.engine._layout import initial_weights, layout
 
 ACTIVATIONS = {
     "relu": lambda z: np.maximum(z, 0),

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from levelhead.engine import Recipe, Schedule
+from levelhead.engine._records import settings_of
 from levelhead.engine.optimizers import step_size
-from levelhead.engine.training import _settings
 
 
 def sizes(schedule, steps):
-    settings = _settings(Recipe(learning_rate=0.1, schedule=schedule), None)
+    settings = settings_of(Recipe(learning_rate=0.1, schedule=schedule), None)
     return [step_size(settings, step) for step in steps]
 
 

@@ -102,6 +102,16 @@ def test_x_is_never_copied(data, small, quick):
     same(frozen, ordinary)
 
 
+def test_a_job_may_bring_labels_or_weights_of_its_own(data, small, quick, rng):
+    other, weight = rng.normal(size=60).astype(np.float32), rng.uniform(size=60).astype(np.float32)
+    jobs = [Job(y=other), Job(sample_weight=weight), Job(y=other, sample_weight=weight)]
+    mixed = train(small, quick, jobs, **data)
+    X, y = data["X"], data["y"]
+    same(mixed[0], train(small, quick, [Job()], X=X, y=other)[0])
+    same(mixed[1], train(small, quick, [Job()], X=X, y=y, sample_weight=weight)[0])
+    same(mixed[2], train(small, quick, [Job()], X=X, y=other, sample_weight=weight)[0])
+
+
 def test_weights_of_rows(data, small, quick):
     recipe = replace(quick, batch_size=60)
     ones, twos = np.ones(60, np.float32), np.full(60, 2, np.float32)
@@ -260,6 +270,7 @@ class TestTrouble:
             (Job(rows=np.array([-1])), "indices run from -1"),
             (Job(rows=np.zeros(60, bool)), "a mask was given"),
             (Job(rows=np.array([], dtype=int)), "no rows are named"),
+            (Job(rows=np.array([0.5])), "need a vector of whole numbers, got float64"),
             (Job(X=np.zeros((5, 3), np.float32)), "X and y are needed"),
             (Job(initial_outputs=(1.0,)), "initial_outputs has 1 numbers for 4 outputs"),
             (Job(start=Network(Architecture(1, (), 1), np.zeros(2, np.float32))), "another architecture"),

@@ -4,7 +4,7 @@ from scipy import stats
 
 from levelhead import engine, losses
 from levelhead.engine import Architecture, Job, Recipe, Variational, _random, draw, forward, train
-from levelhead.engine.networks import layout
+from levelhead.engine._layout import layout
 from levelhead.engine.variational import sample_weights
 
 
