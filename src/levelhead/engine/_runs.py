@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from levelhead.engine._records import (
     END,
     EPOCHS,
     N_STATUS,
+    RUNNING,
     STEPS,
     STOPPED,
     Data,
@@ -80,40 +82,50 @@ class Run:
         self.settings = settings_of(common.recipe, common.stopping)
         purposes = (_random.SHUFFLE, _random.DROPOUT, _random.POSTERIOR)
         self.keys = Keys(*(_random.stream(job.seed, job.network, purpose) for purpose in purposes))
-        self._begin(job.start)
+        self._check(job.start)
+        self.epochs, self.ended = job.start.epochs if job.start else 0, False
+        self.loss_curve = [job.start.loss_curve if job.start else np.empty(0)]
+        self.score_curve = [job.start.score_curve if job.start else np.empty(0)]
 
-    def _begin(self, start: Network | None) -> None:
-        """Weights, optimiser state and counters: new, or those of the network to go on from."""
+    def _check(self, start: Network | None) -> None:
+        common, outputs = self.common, self.job.initial_outputs
+        if outputs is not None and len(outputs) != common.architecture.n_outputs:
+            raise ValueError(
+                f"job {self.place}: initial_outputs has {len(outputs)} numbers for "
+                f"{common.architecture.n_outputs} outputs"
+            )
         if start is None:
-            start = _new_network(self.common.architecture, self.common.recipe, self.job)
-        same_kind = (start.rho is None) == (self.common.recipe.variational is None)
-        if start.architecture != self.common.architecture or not same_kind:
+            return
+        same_kind = (start.rho is None) == (common.recipe.variational is None)
+        if start.architecture != common.architecture or not same_kind:
             raise ValueError(f"job {self.place}: the network to start from has another architecture or kind")
-        parts = [start.weights] if start.rho is None else [start.weights, start.rho]
-        size = self.common.plan.size
-        w, first, second, best = room(*[len(parts) * size] * 4)
-        w.reshape(len(parts), -1)[:, self.common.plan.place] = parts
+
+    @cached_property
+    def state(self) -> State:
+        """Weights, optimiser state and counters: new, or those of the network to go on from.
+
+        Made when the run begins, so that thousands of jobs that wait take no memory.
+        """
+        start = self.job.start or _new_network(self.common.architecture, self.common.recipe, self.job)
+        parts, plan = [start.weights] if start.rho is None else [start.weights, start.rho], self.common.plan
+        w, first, second, best = room(*[len(parts) * plan.size] * 4)
+        w.reshape(len(parts), -1)[:, plan.place] = parts
         status = np.zeros(N_STATUS, dtype=np.int64)
         if start.state is not None:
             for own, given in ((first, start.state.first), (second, start.state.second)):
-                own.reshape(len(parts), -1)[:, self.common.plan.place] = given.reshape(len(parts), -1)
+                own.reshape(len(parts), -1)[:, plan.place] = given.reshape(len(parts), -1)
             status[STEPS] = start.state.steps
         status[EPOCHS] = status[BEST_EPOCH] = start.epochs
-        self.state = State(w, first, second, best, np.array([np.inf]), status)
-        self.loss_curve, self.score_curve = [start.loss_curve], [start.score_curve]
-
-    @property
-    def status(self) -> np.ndarray:
-        """Counters, see `_epochs`."""
-        return self.state.status
+        return State(w, first, second, best, np.array([np.inf]), status)
 
     @property
     def left(self) -> int:
         """Epochs still to be done."""
-        return self.common.recipe.epochs - int(self.status[EPOCHS]) if self.status[END] == 0 else 0
+        return 0 if self.ended else self.common.recipe.epochs - self.epochs
 
     @property
     def steps_an_epoch(self) -> int:
+        """Steps of the optimiser in one epoch."""
         return -(-len(self.rows) // min(self.common.recipe.batch_size, len(self.rows)))
 
     def advance(self, n_epochs: int, spaces: list[Space], pool: ThreadPoolExecutor) -> "Run":
@@ -123,7 +135,7 @@ class Run:
         fresh = room(*(len(array) for array in arrays))
         for new, old in zip(fresh, arrays, strict=True):
             new[:] = old
-        ahead.state = State._make([*fresh, self.state.best_score.copy(), self.status.copy()])
+        ahead.state = State._make([*fresh, self.state.best_score.copy(), self.state.status.copy()])
         curve = np.empty(n_epochs)
         scores = np.empty(n_epochs if len(self.held) else 0)
         what = (self.common.plan.net, self.settings, self.data, self.rows, self.held, self.keys, ahead.state)
@@ -138,7 +150,8 @@ class Run:
         member(spaces[0], places[0])
         for other in rest:
             other.result()
-        done = int(ahead.status[EPOCHS] - self.status[EPOCHS])
+        ahead.epochs, ahead.ended = int(ahead.state.status[EPOCHS]), ahead.state.status[END] != RUNNING
+        done = ahead.epochs - self.epochs
         ahead.loss_curve = [*self.loss_curve, curve[:done]]
         ahead.score_curve = [*self.score_curve, scores[:done]]
         return ahead
@@ -149,23 +162,22 @@ class Run:
         flat = lambda padded: padded.reshape(n_parts, -1)[:, place].ravel()
         watched = bool(np.isfinite(state.best_score[0]))
         locations, *rho = flat(state.best if watched else state.w).reshape(n_parts, -1)
-        epochs = int(self.status[EPOCHS])
         return Network(
             self.common.architecture,
             locations,
             rho[0] if rho else None,
-            OptimizerState(flat(state.first), flat(state.second), int(self.status[STEPS])),
-            epochs,
+            OptimizerState(flat(state.first), flat(state.second), int(self.state.status[STEPS])),
+            self.epochs,
             np.concatenate(self.loss_curve),
             np.concatenate(self.score_curve),
-            int(self.status[BEST_EPOCH]) if watched else epochs,
-            bool(self.status[END] == STOPPED),
+            int(self.state.status[BEST_EPOCH]) if watched else self.epochs,
+            bool(self.state.status[END] == STOPPED),
         )
 
     @property
     def diverged(self) -> bool:
         """Something stopped being finite."""
-        return bool(self.status[END] == DIVERGED)
+        return bool(self.state.status[END] == DIVERGED)
 
     def reason(self) -> str:
         """Why a network probably diverged, and what to do."""
@@ -218,9 +230,6 @@ def _new_network(architecture: Architecture, recipe: Recipe, job: Job) -> Networ
         drawn = (recipe.variational.init_std * _random.normals(key, 2 * n)).astype(np.float32)
         weights, rho = drawn[:n], drawn[n:]
     if job.initial_outputs is not None:
-        if len(job.initial_outputs) != architecture.n_outputs:
-            given = len(job.initial_outputs)
-            raise ValueError(f"initial_outputs has {given} numbers for {architecture.n_outputs} outputs")
         values = np.asarray(job.initial_outputs, dtype=np.float32).reshape(architecture.n_trunks, -1)
         for trunk, value in zip(architecture.unpack(weights), values, strict=True):
             trunk[-1][1][:] = value

@@ -10,7 +10,7 @@ import numpy as np
 from levelhead.engine._epochs import whole_gradient
 from levelhead.engine._jit import JIT
 from levelhead.engine._layout import layout
-from levelhead.engine._records import EPOCHS, STEPS, settings_of, workspace
+from levelhead.engine._records import STEPS, settings_of, workspace
 from levelhead.engine._runs import Common, Run, Space, data_of
 from levelhead.engine._simd import n_blocks
 from levelhead.engine._team import team
@@ -86,9 +86,8 @@ def train(
     shared = None if X is None else data_of(X, y, sample_weight, architecture, "train")
     every_row = np.arange(0 if shared is None else len(shared.y))
     common = Common(architecture, plan, recipe, stopping, shared, every_row)
-    runs = [Run(common, job, place) for place, job in enumerate(jobs)]
-    _run_all(runs, callback, cores(n_threads))
-    return [run.network() for run in runs]
+    runs = {place: Run(common, job, place) for place, job in enumerate(jobs)}
+    return _run_all(runs, callback, cores(n_threads))
 
 
 def loss_and_gradient(
@@ -131,39 +130,41 @@ def _teams(runs: list[Run], n_threads: int) -> list[list[Space]]:
     return teams
 
 
-def _run_all(runs: list[Run], callback, n_threads: int) -> None:
-    """Advance every run to its end, block by block; `runs` always holds finished blocks only."""
-    waiting = [k for k, run in enumerate(runs) if run.left > 0]
-    if not waiting:
-        return
-    free = _teams([runs[k] for k in waiting], n_threads)
-    pace = _Pace()
+def _run_all(runs: dict[int, Run], callback, n_threads: int) -> list[Network]:
+    """Advance every run to its end, block by block; `runs` holds finished blocks of unfinished runs only."""
+    networks = {k: runs.pop(k).network() for k in list(runs) if runs[k].left <= 0}
+    waiting, pace = list(reversed(runs)), _Pace()
+    free = _teams(list(runs.values()), n_threads) if runs else []
     active: dict[Future[Run], tuple[int, list[Space]]] = {}
-    with ThreadPoolExecutor(sum(map(len, free))) as pool:
+    with ThreadPoolExecutor(max(1, sum(map(len, free)))) as pool:
         try:
             while waiting or active:
                 while waiting and free:
-                    k, spaces = waiting.pop(0), free.pop()
+                    k, spaces = waiting.pop(), free.pop()
                     active[pool.submit(pace.advance, runs[k], spaces, pool)] = (k, spaces)
                 for future in wait(active, return_when=FIRST_COMPLETED).done:
                     k, spaces = active.pop(future)
                     free.append(spaces)
                     runs[k] = _checked(future.result())
-                    if runs[k].left > 0:
-                        waiting.insert(0, k)
                     if callback is not None:
-                        callback(Progress(k, int(runs[k].status[EPOCHS]), float(runs[k].loss_curve[-1][-1])))
+                        callback(Progress(k, runs[k].epochs, float(runs[k].loss_curve[-1][-1])))
+                    if runs[k].left > 0:
+                        waiting.append(k)
+                    else:
+                        networks[k] = runs.pop(k).network()
         except KeyboardInterrupt:
             pool.shutdown(wait=True)
             for future, (k, _) in active.items():
-                if future.exception() is None:
+                if future.exception() is None and not future.result().diverged:
                     runs[k] = future.result()
-            raise Interrupted([run.network() for run in runs]) from None
+            networks |= {k: run.network() for k, run in runs.items()}
+            raise Interrupted([networks[k] for k in sorted(networks)]) from None
+    return [networks[k] for k in sorted(networks)]
 
 
 def _checked(run: Run) -> Run:
     if run.diverged:
-        raise Diverged(run.place, int(run.status[EPOCHS]), run.reason())
+        raise Diverged(run.place, run.epochs, run.reason())
     return run
 
 
@@ -180,6 +181,6 @@ class _Pace:
             n_epochs = max(1, min(run.left, int(_BLOCK_SECONDS / an_epoch)))
         began = perf_counter()
         ahead = run.advance(n_epochs, spaces, pool)
-        steps = int(ahead.status[STEPS] - run.status[STEPS])
+        steps = int(ahead.state.status[STEPS] - run.state.status[STEPS])
         self.seconds_a_step = (perf_counter() - began) / max(steps, 1)
         return ahead
