@@ -4,6 +4,7 @@ from levelhead.estimators.bayes import BayesianBetaRegressor
 from levelhead.estimators.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.gaussian import GaussianRegressor
 from levelhead.estimators.gcp import GCPRegressor
+from levelhead.estimators.tabular import tabular_pipeline
 
 __all__ = [
     "BayesianBetaRegressor",
@@ -11,4 +12,5 @@ __all__ = [
     "GCPRegressor",
     "GammaDivergenceRegressor",
     "GaussianRegressor",
+    "tabular_pipeline",
 ]
