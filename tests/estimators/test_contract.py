@@ -24,7 +24,13 @@ from levelhead import (
 )
 from levelhead.estimators import gcp
 
-ALL = [GCPRegressor, GaussianRegressor, BetaDivergenceRegressor, GammaDivergenceRegressor, BayesianBetaRegressor]
+ALL = [
+    GCPRegressor,
+    GaussianRegressor,
+    BetaDivergenceRegressor,
+    GammaDivergenceRegressor,
+    BayesianBetaRegressor,
+]
 QUICK = {"hidden_layer_sizes": (8,), "max_iter": 3, "random_state": 0}
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -92,7 +98,11 @@ def test_cross_validation_in_processes_and_alone_agree():
 def test_weights_are_routed_to_fit_and_score():
     weight = np.where(np.arange(60) < 30, 1.0, 0.0)
     with sklearn.config_context(enable_metadata_routing=True):
-        model = GaussianRegressor(**QUICK).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        model = (
+            GaussianRegressor(**QUICK)
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True)
+        )
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
         routed = pipeline.fit(X, Y, sample_weight=weight)
         result = cross_validate(pipeline, X, Y, params={"sample_weight": weight + 1}, cv=2)

@@ -13,7 +13,13 @@ from levelhead import (
     GCPRegressor,
 )
 
-ALL = [GCPRegressor, GaussianRegressor, BetaDivergenceRegressor, GammaDivergenceRegressor, BayesianBetaRegressor]
+ALL = [
+    GCPRegressor,
+    GaussianRegressor,
+    BetaDivergenceRegressor,
+    GammaDivergenceRegressor,
+    BayesianBetaRegressor,
+]
 N = 90
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(N, 3))

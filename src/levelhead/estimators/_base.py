@@ -148,6 +148,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
     def _forget_contamination(self) -> None:
         self.calibration_ = IDENTITY
         self.separation_ = None
+        vars(self).pop("oof_prediction_", None)  # of an earlier fit to other rows
 
     @property
     def contamination_(self) -> float:
@@ -301,7 +302,13 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         with explained(X, y):
             X, y = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], y_numeric=True, reset=reset, ensure_all_finite=False
+                self,
+                X,
+                y,
+                dtype=[np.float64, np.float32],
+                y_numeric=True,
+                reset=reset,
+                ensure_all_finite=False,
             )
             y = np.asarray(y, dtype=np.float64)
         X = self._finite_inputs(X)
