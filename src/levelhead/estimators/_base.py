@@ -148,7 +148,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
     def _forget_contamination(self) -> None:
         self.calibration_ = IDENTITY
         self.separation_ = None
-        vars(self).pop("oof_prediction_", None)  # of an earlier fit to other rows
+        self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
     @property
     def contamination_(self) -> float:
@@ -360,7 +360,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
                 raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
         share = self.contamination
         known = share is None or share == "auto"
-        if not known and not (isinstance(share, Real) and 0 <= share < 1):
+        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
             raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
         if share is not None and not self.out_of_fold:
             raise ValueError(
