@@ -47,7 +47,7 @@ def checks():
 
 
 @pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
-@pytest.mark.parametrize(("estimator", "check"), checks())
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn(estimator, check):
     check(estimator)
 

@@ -49,7 +49,7 @@ def explained(X: Any, y: Any = None) -> Iterator[None]:
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _labels(y: Any) -> str | None:
