@@ -15,6 +15,7 @@ from levelhead import (
 )
 from levelhead.theory.prognosis import prognostic_variance, student_variance
 
+pytestmark = pytest.mark.compiled
 ALL = [
     GCPRegressor,
     GaussianRegressor,

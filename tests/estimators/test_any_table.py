@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from levelhead import BetaDivergenceRegressor, GaussianRegressor, GCPRegressor, tabular_pipeline
 
+pytestmark = pytest.mark.compiled
 QUICK = {"hidden_layer_sizes": (4,), "max_iter": 2, "n_jobs": 1}
 LESS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 ordinary = st.floats(-1e6, 1e6, width=32)

@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 
 from levelhead import BayesianBetaRegressor, GaussianRegressor, GCPRegressor
 
+pytestmark = pytest.mark.compiled
 N = 60
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(N, 3))

@@ -24,6 +24,7 @@ from levelhead import (
 )
 from levelhead.estimators import gcp
 
+pytestmark = pytest.mark.compiled
 ALL = [
     GCPRegressor,
     GaussianRegressor,

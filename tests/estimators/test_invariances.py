@@ -13,6 +13,7 @@ from levelhead import (
     GCPRegressor,
 )
 
+pytestmark = pytest.mark.compiled
 ALL = [
     GCPRegressor,
     GaussianRegressor,

@@ -12,6 +12,8 @@ from levelhead import (
     datasets,
 )
 
+pytestmark = pytest.mark.compiled
+
 
 def rmse(a, b):
     return float(np.sqrt(np.mean((a - b) ** 2)))

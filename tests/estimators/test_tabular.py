@@ -13,6 +13,7 @@ from sklearn.base import clone
 from levelhead import GaussianRegressor, GCPRegressor, tabular_pipeline
 from levelhead.estimators import tabular
 
+pytestmark = pytest.mark.compiled
 N = 150
 RNG = np.random.default_rng(9)
 AREA = RNG.uniform(30, 120, N)

@@ -6,6 +6,7 @@ import pytest
 from levelhead import GaussianRegressor, GCPRegressor, datasets, engine
 from levelhead.theory.calibration import IDENTITY
 
+pytestmark = pytest.mark.compiled
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-1, 1, size=(120, 2))
 Y = X[:, 0] + 0.1 * RNG.normal(size=120)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from levelhead import GCPRegressor, load, save
 from levelhead.persistence import ModelFileError
 
+pytestmark = pytest.mark.compiled
 X = np.linspace(-1, 1, 40)[:, None]
 RAN = []
 
@@ -225,6 +226,14 @@ def test_something_that_only_looks_like_an_architecture(good, tmp_path):
     true = network(document)["architecture"]["fields"]
     network(document)["architecture"] = impostor(true | {"n_weights": 32, "n_trunks": 1})
     refused(written(tmp_path / "m", document, good[1]), "Network.architecture")
+
+
+def test_an_array_that_is_copied_without_end(good, tmp_path):
+    document, members = copy.deepcopy(good[0]), dict(good[1])
+    members["arrays/0.npy"] = npy(np.ones(10**5))
+    copied = {"mean": {"array": 0}, "var": {"array": 0}, "alpha": None, "sigma": None}
+    step(document, 0)["copies"] = [{"record": "levelhead.prediction.Prediction", "fields": copied}] * 10**5
+    refused(written(tmp_path / "m", document, members), "over and over")
 
 
 def test_something_that_only_looks_like_a_network(good, tmp_path):

@@ -38,6 +38,7 @@ from levelhead import (
     tabular_pipeline,
 )
 
+pytestmark = pytest.mark.compiled
 N = 80
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 3))
