@@ -22,7 +22,7 @@ $(VENV)/.has-%: pyproject.toml requirements/constraints.txt | $(BIN)/python
 	@touch $@
 
 demo: $(call has,plot)
-	$(BIN)/python docs/pictures/mathematics.py
+	$(BIN)/python docs/pictures/demo.py
 
 test: lint types contracts unit
 
@@ -52,10 +52,13 @@ coverage: $(call has,dev $(EXTRAS))
 
 docs: $(call has,docs)
 	$(BIN)/python docs/pictures/mathematics.py
+	$(BIN)/python docs/pictures/demo.py docs/assets
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-bench: $(call has,dev)
+# The peers (torch, jax) come with the extra `bench`.
+bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py
+	$(BIN)/python bench/engine.py
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage

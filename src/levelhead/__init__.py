@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Audit": "auditing",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
+    "CleanedRegressor": "estimators",
     "GCPRegressor": "estimators",
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
     "Prediction": "prediction",
+    "audit": "auditing",
     "load": "persistence",
     "save": "persistence",
     "tabular_pipeline": "estimators",
@@ -23,8 +26,11 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from levelhead.auditing import Audit as Audit
+    from levelhead.auditing import audit as audit
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
+    from levelhead.estimators import CleanedRegressor as CleanedRegressor
     from levelhead.estimators import GammaDivergenceRegressor as GammaDivergenceRegressor
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor

@@ -43,6 +43,19 @@ class Interval(NamedTuple):
     upper: FloatArray
 
 
+def make_frame(columns: dict[str, NDArray[Any]], backend: Literal["pandas", "polars"]) -> Any:
+    """A frame of copies of the columns, from whichever library is asked for."""
+    if backend not in ("pandas", "polars"):
+        raise ValueError(f"backend is {backend!r}; choose 'pandas' or 'polars'")
+    try:
+        library = importlib.import_module(backend)
+    except ImportError as error:
+        raise ImportError(
+            f"to_frame needs {backend}, which is not installed: pip install 'levelhead[tables]'"
+        ) from error
+    return library.DataFrame({name: values.copy() for name, values in columns.items()})
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Distribution:
     """A mixture for every row: the functions shared by the clean and the contaminated answer.
@@ -221,17 +234,9 @@ class Prediction(Distribution):
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """A table with a row for every row and a column for every attribute."""
-        if backend not in ("pandas", "polars"):
-            raise ValueError(f"backend is {backend!r}; choose 'pandas' or 'polars'")
-        try:
-            library = importlib.import_module(backend)
-        except ImportError as error:
-            raise ImportError(
-                f"to_frame needs {backend}, which is not installed: pip install 'levelhead[tables]'"
-            ) from error
         names = ["mean", "std", "aleatoric_var", "epistemic_var"]
         names += [] if self.member_alpha is None else ["student_var", "alpha"]
-        return library.DataFrame({name: getattr(self, name).copy() for name in names})
+        return make_frame({name: getattr(self, name) for name in names}, backend)
 
     def __getitem__(self, rows: Rows) -> "Prediction":
         """The chosen rows, by slice, mask, list or number; a number gives a prediction of one row."""

@@ -30,6 +30,7 @@ from sklearn.preprocessing import (
 from levelhead import (
     BayesianBetaRegressor,
     BetaDivergenceRegressor,
+    CleanedRegressor,
     GammaDivergenceRegressor,
     GaussianRegressor,
     GCPRegressor,
@@ -206,6 +207,15 @@ def test_the_arrays_can_be_read_without_us(tmp_path):
         found = [archive[name] for name in archive.files if name.startswith("arrays/")]
     weights = model.networks_[0].weights
     assert any(array.shape == weights.shape and (array == weights).all() for array in found)
+
+
+def test_cleaned_regressors_come_with_their_audit(tmp_path):
+    spoilt = np.where(np.arange(N) % 16 == 0, Y + 9, Y)
+    model = CleanedRegressor(HuberRegressor(), auditor=gcp(max_iter=30), random_state=0).fit(X, spoilt)
+    again = load(save(model, tmp_path / "m"))
+    np.testing.assert_array_equal(again.predict_dist(X).var, model.predict_dist(X).var)
+    np.testing.assert_array_equal(again.audit_.p_outlier, model.audit_.p_outlier)
+    np.testing.assert_array_equal(again.auditor_.audit(X, spoilt).z, model.auditor_.audit(X, spoilt).z)
 
 
 class Own(GCPRegressor):

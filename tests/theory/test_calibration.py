@@ -52,6 +52,11 @@ def test_absurd_labels_do_no_harm(truth):
     assert calibrate(z, truth).power == pytest.approx(1, abs=0.1)
 
 
+def test_a_common_change_can_be_undone(truth):
+    calibration = calibrate(residuals(truth), truth**2)
+    assert calibration.after(0.6)(0.6 * truth**2) == pytest.approx(calibration(truth**2), rel=1e-12)
+
+
 def test_identity_changes_nothing(truth):
     assert IDENTITY(truth) == pytest.approx(truth, rel=1e-15)
 

@@ -1,6 +1,7 @@
 """Scikit-learn estimators: robust networks and the yardstick they are measured against."""
 
 from levelhead.estimators.bayes import BayesianBetaRegressor
+from levelhead.estimators.cleaned import CleanedRegressor
 from levelhead.estimators.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.gaussian import GaussianRegressor
 from levelhead.estimators.gcp import GCPRegressor
@@ -9,6 +10,7 @@ from levelhead.estimators.tabular import tabular_pipeline
 __all__ = [
     "BayesianBetaRegressor",
     "BetaDivergenceRegressor",
+    "CleanedRegressor",
     "GCPRegressor",
     "GammaDivergenceRegressor",
     "GaussianRegressor",

@@ -17,17 +17,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from levelhead import engine, metrics
+from levelhead.auditing import Audit
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _preparation
 from levelhead.estimators._complaints import check_numbers, explained
 from levelhead.estimators._preparation import Prepared, Rows
 from levelhead.prediction import Interval, Prediction
-from levelhead.theory.calibration import IDENTITY, calibrate
+from levelhead.theory.calibration import IDENTITY, Calibration, calibrate
 from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
 
 _LEAST_FOLDS = 5
 _LEAST_ROWS = 30  # fewer tell nothing about the share of wrong labels
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
+_MEDIAN_CHI2 = 0.4549  # of one degree of freedom
 _CHUNK = 65_536  # rows scaled at a time in a prediction
 
 
@@ -49,6 +51,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
 
     networks_: list[engine.Network]
     separation_: ContaminationEstimate | None
+    calibration_: Calibration
 
     @property
     @abstractmethod
@@ -120,16 +123,35 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
         networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
-        fold = data.rows.group % n_folds
-        reading = self._read(self._forward(networks, data.X))
-        unseen = reading.map(lambda part: part[fold, np.arange(len(y))][None])
+        fold, row = data.rows.group % n_folds, np.arange(len(y))
+        early = self._read(self._forward(networks, data.X))
+        unseen = early.map(lambda part: part[fold, row][None])
         wrong = self._learn_from_unseen(unseen, data)
         self.oof_prediction_ = self._predicted(unseen)
+        self._row_keys = data.rows.key
         trusted = replace(data, rows=data.rows.trusting(1 - wrong))
         start = [_afresh(network) for network in networks[: self.n_members]]
         rest = max(1, total - first)
         finished = self._train(trusted, seed + 1, None, start, epochs=rest)
+        if self.separation_ is not None:
+            self._carry_over(early, self._read(self._forward(finished, data.X)), fold, data.rows.index)
         self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
+
+    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray, visits: np.ndarray) -> None:
+        """Make what was learnt from the first phase's answers fit those of the finished members.
+
+        Suspect labels count less in the second phase, which takes their part of the variance away: the
+        calibration must not do so again. And a mixture of members adds their disagreement to the variance,
+        where the residuals of single networks have it already.
+        """
+        change = (late.variance / early.variance[: self.n_members])[:, visits]
+        self.calibration_ = self.calibration_.after(float(np.exp(np.median(np.log(change)))))
+        if self.n_members > 1:
+            row = np.arange(len(fold))
+            alone = early.mean[fold, row]
+            others = (early.mean.sum(axis=0) - alone) / (len(early.mean) - 1)
+            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
+            self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
 
     def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
         """Calibration, share of wrong labels, and the probability that each label is one of them."""
@@ -148,6 +170,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
     def _forget_contamination(self) -> None:
         self.calibration_ = IDENTITY
         self.separation_ = None
+        self.disagreement_ = 0.0
         self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
     @property
@@ -280,6 +303,47 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
+    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
+        """Say which of these labels are wrong.
+
+        Rows that the model was fitted to are judged by networks that had not seen them (`oof_prediction_`),
+        all others by the model itself.
+
+        Parameters
+        ----------
+        X, y : the rows to judge.
+        false_alarm_rate : share of clean labels that is accepted among those called wrong.
+        """
+        check_is_fitted(self, "networks_")
+        X, y, _ = self._checked(X, y, None, reset=False)
+        if not hasattr(self, "oof_prediction_"):
+            raise ValueError(
+                "this model has no out-of-fold predictions to judge labels by: fit it with out_of_fold=True, to at "
+                f"least {_LEAST_ROWS} different rows"
+            )
+        place, known = self._rows_of_training(X, y)
+        unseen = self.oof_prediction_
+        mean, variance, trust = unseen.mean[place], unseen.var[place], _trust(unseen)[place]
+        if not known.all():
+            new = self.predict_dist(X[~known])
+            mean[~known], variance[~known], trust[~known] = new.mean, new.var, _trust(new)
+        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
+        return Audit.from_residuals(
+            y,
+            mean,
+            variance / ratio,
+            trust=trust,
+            separation=self.separation_,
+            false_alarm_rate=false_alarm_rate,
+        )
+
+    def _rows_of_training(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+        """For each row its place among the training rows, and whether it is there at all."""
+        keys = _preparation.row_keys(X, y, self._stream)
+        order = np.argsort(self._row_keys)
+        place = order[np.minimum(np.searchsorted(self._row_keys, keys, sorter=order), len(order) - 1)]
+        return place, self._row_keys[place] == keys
+
     def _answering_networks(self) -> list[engine.Network]:
         return self.networks_
 
@@ -290,7 +354,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         """A reading in the units of y, its variance calibrated."""
         center, spread = self.target_scale_
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        clean = self.calibration_(reading.variance) * ratio
+        clean = self.calibration_(reading.variance) * ratio * (1 - self.disagreement_)
         sigma = None if reading.sigma is None else reading.sigma * spread**2
         return Prediction(reading.mean * spread + center, clean * spread**2, alpha=reading.alpha, sigma=sigma)
 
@@ -395,6 +459,11 @@ def _after(first: engine.Network, second: engine.Network) -> engine.Network:
         loss_curve=np.concatenate([first.loss_curve, second.loss_curve]),
         score_curve=np.concatenate([first.score_curve, second.score_curve]),
     )
+
+
+def _trust(prediction: Prediction) -> np.ndarray:
+    """α of every row, NaN for models without one."""
+    return np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha
 
 
 def _report(progress: engine.Progress) -> None:

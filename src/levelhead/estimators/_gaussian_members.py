@@ -13,15 +13,15 @@ class GaussianMembers(NetworkRegressor):
 
     def __init__(
         self,
-        hidden_layer_sizes=(50, 50),
+        hidden_layer_sizes=(64, 64),
         *,
         activation="relu",
         solver="adam",
-        learning_rate_init=0.003,
+        learning_rate_init=0.005,
         learning_rate="cosine",
         batch_size="auto",
         max_iter="auto",
-        dropout=0.05,
+        dropout=0.025,
         weight_decay=1e-4,
         shared_trunk=True,
         n_members=1,

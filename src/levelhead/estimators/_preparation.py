@@ -47,11 +47,13 @@ class Rows:
     index : rows in canonical order; a row of weight 3 stands there three times.
     weight : loss weight of each row of the table (mean 1), or None if `index` says it all.
     group : for each row of the table the rank of its content; equal rows share it.
+    key : for each row of the table sixty-four bits of its content.
     """
 
     index: NDArray[np.int64]
     weight: NDArray[np.float32] | None
     group: NDArray[np.int64]
+    key: NDArray[np.uint64]
 
     @property
     def n_groups(self) -> int:
@@ -93,7 +95,7 @@ class Prepared:
 def arrange(X: NDArray[np.floating], y: FloatArray, sample_weight: FloatArray | None, seed: int) -> Rows:
     """Canonical order of the rows, with copies and groups."""
     n = len(y)
-    key = _row_hashes(X, y, seed)
+    key = row_keys(X, y, seed)
     counts = np.ones(n, dtype=np.int64)
     weight = None
     if sample_weight is not None:
@@ -112,7 +114,7 @@ def arrange(X: NDArray[np.floating], y: FloatArray, sample_weight: FloatArray | 
     group[order] = np.cumsum(new) - 1
     unvisited = counts == 0
     group[unvisited] %= max(1, int(new.sum()))
-    return Rows(np.repeat(order, counts[order]), weight, group)
+    return Rows(np.repeat(order, counts[order]), weight, group, key)
 
 
 def input_scale(X: NDArray[np.floating], rows: Rows) -> Scale:
@@ -179,7 +181,7 @@ def _quantile(values: FloatArray, level: float, weight: NDArray[np.floating] | N
     return float(np.quantile(values, level, weights=weight.astype(np.float64), method="inverted_cdf"))
 
 
-def _row_hashes(X: NDArray[np.floating], y: FloatArray, seed: int) -> NDArray[np.uint64]:
+def row_keys(X: NDArray[np.floating], y: FloatArray, seed: int) -> NDArray[np.uint64]:
     """Sixty-four bits for each row, from its content and the seed (the mixing steps of splitmix64)."""
     key = np.full(len(y), seed, dtype=np.uint64)
     for column in (*X.T, y):

@@ -15,7 +15,7 @@ class BetaDivergenceRegressor(GaussianMembers):
     """
 
     @adds_to(GaussianMembers)
-    def __init__(self, hidden_layer_sizes=(50, 50), *, beta=0.4, **common):
+    def __init__(self, hidden_layer_sizes=(64, 64), *, beta=0.4, **common):
         super().__init__(hidden_layer_sizes, **common)
         self.beta = beta
 
@@ -34,7 +34,7 @@ class GammaDivergenceRegressor(GaussianMembers):
     """
 
     @adds_to(GaussianMembers)
-    def __init__(self, hidden_layer_sizes=(50, 50), *, gamma=0.4, **common):
+    def __init__(self, hidden_layer_sizes=(64, 64), *, gamma=0.4, **common):
         super().__init__(hidden_layer_sizes, **common)
         self.gamma = gamma
 

@@ -39,6 +39,10 @@ class Calibration:
         calibrated: FloatArray = self.factor * self.center * relative**self.power
         return calibrated
 
+    def after(self, change: float) -> "Calibration":
+        """The same calibration for variances that have since been multiplied by `change`."""
+        return Calibration(self.factor / change, self.power, self.center * change)
+
 
 IDENTITY = Calibration(factor=1.0, power=1.0, center=1.0)
 

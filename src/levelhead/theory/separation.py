@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 Core = Literal["gaussian", "student"]
 
 _BINS = 120
-_REACH = {"gaussian": 5.0, "student": 12.0}  # the window ends at this many scales of the core
+_REACH = {"gaussian": 5.0, "student": 20.0}  # the window ends at this many scales of the core
 _LARGEST_TAIL = 1 / 3  # 1/degrees of freedom of a Student core: fewer than three have no usable variance
 _STARTING_TAILS = {"gaussian": (0.0,), "student": (0.0, 0.1, 0.25)}
 _GAUSSIAN_TAIL = 1e-3  # a tail below this is none
@@ -93,7 +93,7 @@ def estimate_contamination(
     epsilon : the share, if it is known; only the rest is fitted then.
     core : "gaussian" where clean noise is Gaussian and its variance known up to the factor (a window of five
         scales); "student" where variances are themselves estimates or clean noise has heavier tails (a
-        window of twelve scales, degrees of freedom from three to ∞ by fit).
+        window of twenty scales, degrees of freedom from three to ∞ by fit).
     """
     z, variance = np.broadcast_arrays(np.asarray(z, dtype=np.float64), np.asarray(variance, dtype=np.float64))
     _check(z, variance, epsilon, core)
@@ -132,7 +132,7 @@ class _Fit:
     def run(self) -> "_Fit":
         for _ in range(8):
             scale = np.exp(self.at[0])
-            self.bin(self.reach * scale)
+            self.bin(self.reach * float(scale))
             self.at = minimize(
                 self.penalised, self.at, method="L-BFGS-B", jac=True, bounds=self.bounds,
                 options={"ftol": 1e-11, "gtol": 1e-7, "maxiter": 500},
@@ -195,7 +195,7 @@ class _Fit:
             tail=tail if tail >= _GAUSSIAN_TAIL else 0.0,
             background=float(expit(logit_wrong) * expit(logit_inside)),
             slope=slope,
-            window=self.window,
+            window=float(self.window),
             n=self.n,
         )
 

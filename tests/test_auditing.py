@@ -1,0 +1,136 @@
+"""The audit finds planted errors, keeps to its level of false alarms, and leaves clean data alone."""
+
+import numpy as np
+import pytest
+
+import levelhead
+from levelhead.auditing import Audit, most_suspect
+from levelhead.contamination import Cluster, Replaced, Swapped
+from levelhead.datasets import heteroscedastic, synthetic
+
+
+@pytest.fixture(scope="module")
+def spoilt():
+    data = heteroscedastic(2000, random_state=0)
+    return data, Replaced()(data.X, data.y_clean, rate=0.05, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def result(spoilt):
+    return levelhead.audit(spoilt[1].X, spoilt[1].y, random_state=0)
+
+
+def test_planted_errors_are_found(spoilt, result):
+    mask = spoilt[1].mask
+    assert mask[result.is_label_issue].mean() > 0.9
+    assert result.is_label_issue[mask].mean() > 0.8
+    low, high = result.epsilon_interval
+    assert low < 0.05 < high
+    assert set(result.issues) == set(np.flatnonzero(result.is_label_issue))
+
+
+def test_arrays_mean_what_they_say(spoilt, result):
+    data, noisy = spoilt
+    np.testing.assert_array_equal(result.given_label, noisy.y)
+    np.testing.assert_allclose(result.z * result.std, noisy.y - result.predicted_label)
+    np.testing.assert_allclose(result.label_quality, 1 - result.p_outlier)
+    assert np.median(result.std / data.std) == pytest.approx(1.15, abs=0.15)
+    assert (result.trust > 0).all()
+
+
+@pytest.mark.parametrize("make", [synthetic, heteroscedastic])
+def test_clean_data_are_left_alone(make):
+    for seed in range(2):
+        data = make(n=600, rate=0.0, random_state=seed)
+        assert levelhead.audit(data.X, data.y, random_state=seed).is_label_issue.mean() < 0.01
+
+
+# Many swapped labels are right by chance, up to the noise.
+@pytest.mark.parametrize(("contamination", "least"), [(Cluster(), 0.98), (Swapped(), 0.78)])
+def test_other_errors_rank_high(contamination, least):
+    data = heteroscedastic(1200, random_state=3)
+    noisy = contamination(data.X, data.y_clean, rate=0.05, random_state=1)
+    p = levelhead.audit(noisy.X, noisy.y, random_state=0).p_outlier
+    order = np.argsort(np.argsort(p))
+    auroc = (order[noisy.mask].mean() - (noisy.mask.sum() - 1) / 2) / (~noisy.mask).sum()
+    assert auroc > least
+
+
+def test_level_of_false_alarms(spoilt, result):
+    """A looser level flags more; the expected share of false alarms is what it says."""
+    strict, loose = result.at(0.01), result.at(0.5)
+    assert strict.is_label_issue.sum() <= result.is_label_issue.sum() <= loose.is_label_issue.sum()
+    for audit in (strict, result, loose):
+        assert 1 - audit.p_outlier[audit.is_label_issue].mean() <= audit.false_alarm_rate
+    wrong_alarms = 1 - spoilt[1].mask[loose.is_label_issue].mean()
+    assert wrong_alarms < 0.6
+
+
+def test_summary_is_plain_words(result):
+    text = result.summary()
+    assert text == repr(result)
+    assert "2,000 labels" in text
+    assert f"{result.is_label_issue.sum():,} are called wrong" in text
+    assert f"{result.issues[0]} (" in text
+
+
+def test_most_suspect_is_the_largest_set_within_the_level():
+    p = np.array([0.99, 0.2, 0.9, 0.0, 0.8])
+    assert most_suspect(p, 0.05).tolist() == [True, False, False, False, False]
+    assert most_suspect(p, 0.1).tolist() == [True, False, True, False, False]
+    assert most_suspect(p, 0.2).tolist() == [True, False, True, False, True]
+    assert not most_suspect(np.zeros(3), 0.05).any()
+
+
+def test_a_fitted_model_judges_its_own_and_other_rows(spoilt):
+    _, noisy = spoilt
+    model = levelhead.GCPRegressor(n_members=5, random_state=0).fit(noisy.X, noisy.y)
+    whole = model.audit(noisy.X, noisy.y)
+    np.testing.assert_allclose(whole.predicted_label, model.oof_prediction_.mean)
+    some = np.array([7, 3, 500])
+    part = model.audit(noisy.X[some], noisy.y[some])
+    np.testing.assert_allclose(part.predicted_label, whole.predicted_label[some])
+    changed = noisy.y[some] + 100
+    new = model.audit(noisy.X[some], changed)
+    np.testing.assert_allclose(new.predicted_label, model.predict(noisy.X[some]))
+    assert new.is_label_issue.all()
+
+
+def test_residuals_of_any_model_can_be_judged():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=500)
+    y[:10] += 30
+    audit = Audit.from_residuals(y, np.zeros(500), np.ones(500))
+    assert set(audit.issues) == set(range(10))
+    assert np.isnan(audit.trust).all()
+
+
+def test_what_cannot_be_judged_is_refused():
+    X, y = np.arange(40.0)[:, None], np.arange(40.0)
+    model = levelhead.GaussianRegressor(max_iter=1).fit(X, y)
+    with pytest.raises(ValueError, match="out_of_fold=True"):
+        model.audit(X, y)
+    from sklearn.linear_model import LinearRegression
+
+    with pytest.raises(TypeError, match="LinearRegression cannot audit"):
+        levelhead.audit(X, y, LinearRegression())
+    with pytest.raises(ValueError, match="false_alarm_rate"):
+        Audit.from_residuals(y, y + 1, np.ones(40), false_alarm_rate=2)
+
+
+def test_frame(result):
+    pandas = pytest.importorskip("pandas")
+    frame = result.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns[:2]) == ["given_label", "predicted_label"]
+    assert frame.is_label_issue.sum() == result.is_label_issue.sum()
+
+
+def test_plot_shows_every_suspect(result):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    figure = result.plot()
+    labels = figure.axes[0]
+    assert len(labels.lines[1].get_xdata()) == result.is_label_issue.sum()
+    assert sum(patch.get_height() for patch in figure.axes[2].patches) == len(result)
+    plt.close(figure)
