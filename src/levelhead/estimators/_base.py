@@ -442,7 +442,7 @@ def _auto_batch_size(n_visits: int) -> int:
 
 def _auto_steps(n_visits: int) -> float:
     """Steps of each network in all: enough to converge on small data, some passes through large."""
-    return float(np.clip(6 * n_visits / 32 * 10, 9_000, 40_000))
+    return float(np.clip(1.875 * n_visits, 9_000, 40_000))
 
 
 def _afresh(network: engine.Network) -> engine.Network:
