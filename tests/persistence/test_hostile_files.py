@@ -406,8 +406,11 @@ def test_nesting_without_end(good, tmp_path):
 def test_another_version_of_scikit_learn_is_told(good, tmp_path):
     document = copy.deepcopy(good[0])
     step(document, 0)["_sklearn_version"] = "1.6.0"
+    path = written(tmp_path / "m", document, good[1])
     with pytest.warns(InconsistentVersionWarning, match=r"1\.6\.0"):
-        load(written(tmp_path / "m", document, good[1]))
+        load(path)
+    with pytest.raises(InconsistentVersionWarning):  # here, warnings are errors
+        load(path)
 
 
 def test_files_that_are_cut_short(good, tmp_path):
