@@ -43,9 +43,11 @@ contracts: $(call has,dev)
 unit: $(call has,dev $(EXTRAS))
 	$(BIN)/python -m pytest
 
-# The compiled kernels run as plain Python here, so that their lines count.
+# The compiled kernels run as plain Python in the first pass, so that their lines count; what trains whole networks
+# needs them compiled.
 coverage: $(call has,dev $(EXTRAS))
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not compiled"
+	$(BIN)/coverage run --append -m pytest -m compiled
 	$(BIN)/coverage report
 
 docs: $(call has,docs)
