@@ -110,7 +110,7 @@ class Spec:
             "dataset": self.dataset_name,
             "sha256": TABLES[self.dataset].sha256 if isinstance(self.dataset, str) else self.dataset.sha256,
             "public": public,
-            "share": float(self.share),
+            "share": describe(float(self.share)),
             "contamination": describe(self.contamination),
             "method": self.method,
             "student": self.student,
@@ -148,10 +148,12 @@ class Spec:
 
 def describe(value: Any) -> Any:
     """Plain data that say all about a value that decides numbers; refuses what it cannot look into."""
+    if isinstance(value, np.generic):
+        return describe(value.item())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # 2 and 2.0 are one number
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biuf":
             return [describe(item) for item in value.tolist()]
@@ -164,6 +166,8 @@ def describe(value: Any) -> Any:
 
 
 def _describe_object(value: Any) -> Any:
+    if isinstance(value, np.ufunc):
+        return f"numpy.{value.__name__}"
     if inspect.isclass(value) or inspect.isroutine(value):
         name = f"{value.__module__}.{value.__qualname__}"
         if "<" in name:

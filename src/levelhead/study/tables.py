@@ -18,7 +18,15 @@ LEVEL = 0.05
 Style = Literal["text", "markdown", "latex", "html"]
 _HIGH_IS_GOOD = ("robust_r2",)
 _NO_ORDER = ("coverage", "mean_alpha", "fit_seconds")  # nothing is better just because it is lower
-_SHOWN = {"rmse": "RMSE", "auc": "AUC", "nll": "NLL", "crps": "CRPS", "robust_r2": "robust R²"}
+_SHOWN = {
+    "rmse": "RMSE",
+    "auc": "AUC",
+    "nll": "NLL",
+    "crps": "CRPS",
+    "robust_r2": "robust R²",
+    "mean_alpha": "mean α",
+    "fit_seconds": "seconds",
+}
 
 
 class Cell(NamedTuple):
@@ -45,18 +53,19 @@ class Grid:
         return _STYLES[style](self)
 
 
-def table(rows: Iterable[Row], measure: str = "rmse", style: Style = "text") -> str:
-    """One measure in the layout of Table 1: for every data set a line a method and a column a λ.
+def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style: Style = "text") -> str:
+    """The layout of Table 1: for every λ a line a method, and for every data set a column a measure.
 
     Parameters
     ----------
     rows : from `Store.rows` or `read_csv`; of one contamination.
-    measure : "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha" or "fit_seconds".
-    style : "text", "markdown", "latex" or "html".
+    measures : any of "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha", "fit_seconds".
+    style : "text", "markdown", "latex" or "html". In text, an asterisk stands for bold.
     """
-    found = cells(rows, measure)
-    datasets = dict.fromkeys(dataset for dataset, _, _ in found)
-    return "\n\n".join(_grid(found, dataset, measure).draw(style) for dataset in datasets)
+    stored = list(rows)
+    found = {measure: cells(stored, measure) for measure in measures}
+    shares = sorted({share for of_measure in found.values() for _, share, _ in of_measure})
+    return "\n\n".join(_grid(found, share).draw(style) for share in shares)
 
 
 def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cell]:
@@ -114,17 +123,24 @@ def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) ->
     return bool(p < LEVEL)
 
 
-def _grid(found: Mapping[tuple[str, float, str], Cell], dataset: str, measure: str) -> Grid:
-    own = {(share, method): cell for (name, share, method), cell in found.items() if name == dataset}
-    shares = sorted({share for share, _ in own})
-    methods = _ordered({method for _, method in own})
-    decimals = _decimals([cell.mean for cell in own.values()])
-    lines = tuple((m, tuple(_shown(own.get((share, m)), decimals) for share in shares)) for m in methods)
-    counts = sorted({cell.n_splits for cell in own.values()})
-    splits = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    noun = "split" if splits == "1" else "splits"
-    title = f"{dataset}: {_SHOWN.get(measure, measure)}, mean ± std over {splits} {noun}"
-    return Grid(title, tuple(f"λ = {share:g}" for share in shares), lines)
+def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], share: float) -> Grid:
+    keys = [(measure, key) for measure, of_measure in found.items() for key in of_measure if key[1] == share]
+    datasets = dict.fromkeys(dataset for _, (dataset, _, _) in keys)
+    methods = _ordered({method for _, (_, _, method) in keys})
+    columns = [(dataset, measure) for dataset in datasets for measure in found]
+    drawn = [
+        _column([found[m].get((dataset, share, method)) for method in methods]) for dataset, m in columns
+    ]
+    counts = sorted({found[measure][key].n_splits for measure, key in keys})
+    splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    title = f"λ = {share:g} %, mean ± std over {splits} split{'' if counts[-1] == 1 else 's'}"
+    heads = tuple(f"{dataset} {_SHOWN.get(measure, measure)}" for dataset, measure in columns)
+    return Grid(title, heads, tuple(zip(methods, zip(*drawn, strict=True), strict=True)))
+
+
+def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:
+    decimals = _decimals([cell.mean for cell in column if cell is not None])
+    return [_shown(cell, decimals) for cell in column]
 
 
 def _ordered(methods: set[str]) -> list[str]:
@@ -144,7 +160,7 @@ def _shown(cell: Cell | None, decimals: int) -> tuple[str, bool]:
 
 def _decimals(means: Sequence[float]) -> int:
     """Two, as the paper, or as many as give the typical number three digits."""
-    typical = float(np.median(np.abs(means)))
+    typical = float(np.median(np.abs(means))) if means else 0.0
     return 2 if typical == 0 else int(np.clip(2 - np.floor(np.log10(typical)), 2, 6))
 
 
@@ -177,7 +193,7 @@ def _markdown_name(name: str) -> str:
 
 
 def _latex(grid: Grid) -> str:
-    heads = [f"${_latex_math(head)}$" if "λ" in head else head for head in grid.heads]
+    heads = [_latex_safe(head) for head in grid.heads]
     lines = [
         " & ".join([_latex_name(name), *(_latex_cell(*cell) for cell in line)]) for name, line in grid.lines
     ]
@@ -193,7 +209,7 @@ def _latex_cell(text: str, bold: bool) -> str:
 
 
 def _latex_math(text: str) -> str:
-    return text.replace("±", r"\pm").replace("–", r"\text{--}").replace("λ", r"\lambda")
+    return text.replace("±", r"\pm").replace("–", r"\text{--}")
 
 
 def _latex_name(name: str) -> str:
@@ -203,7 +219,9 @@ def _latex_name(name: str) -> str:
 
 def _latex_safe(text: str) -> str:
     escaped = "".join(f"\\{c}" if c in "&%$#_{}" else c for c in text)
-    return escaped.replace("λ", r"$\lambda$")
+    for symbol, command in (("λ", r"$\lambda$"), ("α", r"$\alpha$"), ("²", "$^2$"), ("±", r"$\pm$")):
+        escaped = escaped.replace(symbol, command)
+    return escaped
 
 
 def _html(grid: Grid) -> str:
