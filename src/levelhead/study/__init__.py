@@ -5,6 +5,7 @@ A study is a list of `Spec`; `run_study` does what its `Store` does not hold yet
 """
 
 from levelhead.study.comparison import compare, compared
+from levelhead.study.grid_search import search
 from levelhead.study.running import Summary, run_study
 from levelhead.study.runs import Measures, Result, run
 from levelhead.study.specs import Data, Spec
@@ -27,6 +28,7 @@ __all__ = [
     "read_csv",
     "run",
     "run_study",
+    "search",
     "table",
     "table1_specs",
     "write_csv",

@@ -72,7 +72,7 @@ PAPER: Mapping[tuple[str, str], Hyperparameters | BayesHyperparameters] = Mappin
         ("Beta_Bayes", "yacht"): BayesHyperparameters(0.1, 0.5),
     }
 )
-_BATCH_SIZE = {"boston": 5, "concrete": 5, "yacht": 5, "power": 10, "kin8nm": 10}
+BATCH_SIZE = {"boston": 5, "concrete": 5, "yacht": 5, "power": 10, "kin8nm": 10}
 _REGRESSORS = {
     "GCP": estimators.GCPRegressor,
     "Beta": estimators.BetaDivergenceRegressor,
@@ -135,7 +135,7 @@ def recipe(method: str, dataset: str, hyperparameters: Chosen = PAPER) -> Any:
     chosen = hyperparameters["GCP" if family == "Gaussian" else family, dataset]
     assert isinstance(chosen, Hyperparameters)
     ensemble = family != method
-    return paper_network(family, chosen, _BATCH_SIZE[dataset], n_members=N_MEMBERS if ensemble else 1)
+    return paper_network(family, chosen, BATCH_SIZE[dataset], n_members=N_MEMBERS if ensemble else 1)
 
 
 def paper_network(family: str, chosen: Hyperparameters, batch_size: int, n_members: int = 1) -> Any:
