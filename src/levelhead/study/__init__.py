@@ -5,6 +5,7 @@ A study is a list of `Spec`; `run_study` does what its `Store` does not hold yet
 """
 
 from levelhead.study.comparison import compare, compared
+from levelhead.study.figures import measure_against_share, retention_curves
 from levelhead.study.grid_search import search
 from levelhead.study.running import Summary, run_study
 from levelhead.study.runs import Measures, Result, run
@@ -25,7 +26,9 @@ __all__ = [
     "cells",
     "compare",
     "compared",
+    "measure_against_share",
     "read_csv",
+    "retention_curves",
     "run",
     "run_study",
     "search",

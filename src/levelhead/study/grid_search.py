@@ -2,8 +2,8 @@
 
 First the learning rate and the dropout rate at β = γ = 1, then β or γ at the best of them; at λ = 5. As in the paper,
 `honest=False` judges by the RMSE on the clean test rows, the very rows that Table 1 reports: optimistic, and no one
-has clean labels to choose by. `honest=True` never looks at them: it holds out a fifth of the training rows, wrong labels
-and all, and judges by `robust_r2`, which wrong labels cannot fool.
+has clean labels to choose by. `honest=True` never looks at them: it holds out a fifth of the training rows, wrong
+labels and all, and judges by `robust_r2`, which wrong labels cannot fool.
 """
 
 import os

@@ -126,7 +126,7 @@ def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) ->
 def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], share: float) -> Grid:
     keys = [(measure, key) for measure, of_measure in found.items() for key in of_measure if key[1] == share]
     datasets = dict.fromkeys(dataset for _, (dataset, _, _) in keys)
-    methods = _ordered({method for _, (_, _, method) in keys})
+    methods = in_order({method for _, (_, _, method) in keys})
     columns = [(dataset, measure) for dataset in datasets for measure in found]
     drawn = [
         _column([found[m].get((dataset, share, method)) for method in methods]) for dataset, m in columns
@@ -143,8 +143,8 @@ def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:
     return [_shown(cell, decimals) for cell in column]
 
 
-def _ordered(methods: set[str]) -> list[str]:
-    """In the paper's order, others after them by name."""
+def in_order(methods: set[str]) -> list[str]:
+    """Methods in the paper's order, others after them by name."""
     from levelhead.study.table1 import METHODS
 
     place = {method: k for k, method in enumerate(METHODS)}
