@@ -11,6 +11,8 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 from levelhead.study import Store, backends, run_study
 
+pytestmark = pytest.mark.compiled  # many fits
+
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory, make_specs, numbers):
@@ -105,8 +107,9 @@ def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers):
 def test_dask_by_name_and_by_address(tmp_path, make_specs, numbers, reference):
     distributed = pytest.importorskip("distributed")
     run_study(make_specs(4), tmp_path / "local.db", "dask", n_jobs=2, show_progress=False)
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         scheduler = cluster.scheduler_address
+        assert scheduler.startswith("tcp://")
         run_study(make_specs(4), tmp_path / "address.db", scheduler, show_progress=False)
     for name in ("local", "address"):
         with Store(tmp_path / f"{name}.db") as store:

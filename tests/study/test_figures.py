@@ -5,6 +5,8 @@ import pytest
 
 from levelhead.study import Store, cells, measure_against_share, retention_curves, run_study
 
+pytestmark = pytest.mark.compiled  # many fits
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory, make_specs):

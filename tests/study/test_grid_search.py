@@ -39,6 +39,7 @@ def test_candidates_are_compared_on_common_ground():
     assert {s.validation_size for s in seen} == {0.0}
 
 
+@pytest.mark.compiled
 @pytest.mark.skipif(not os.environ.get(ENVIRONMENT), reason="needs the public data sets")
 @pytest.mark.parametrize("honest", [True, False])
 def test_too_small_steps_lose_and_the_search_goes_on(tmp_path, monkeypatch, honest):

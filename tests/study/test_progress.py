@@ -53,6 +53,7 @@ def test_rich_is_not_needed(make_specs, monkeypatch):
     assert isinstance(progress.show(make_specs(1), True), progress.Lines)
 
 
+@pytest.mark.compiled
 def test_silence(tmp_path, make_specs, capfd):
     run_study(make_specs(1), tmp_path / "study.db", show_progress=False)
     assert capfd.readouterr() == ("", "")

@@ -62,6 +62,16 @@ def test_a_run_is_a_function_of_its_spec(make_specs):
     assert other["GCP"].rmse != run(spec).measures["GCP"].rmse
 
 
+def test_a_spec_that_was_tampered_with_is_not_run(make_specs):
+    """Else its result would be stored under the digest of another estimator."""
+    spec = make_specs(1)[0]
+    spec.estimator.set_params(max_iter=3)
+    with pytest.raises(ValueError, match="changed afterwards"):
+        run(spec)
+    with pytest.raises(ValueError, match="read-only"):
+        spec.dataset.y[0] = 7.0
+
+
 def test_every_stream_inside_an_estimator_is_seeded(data):
     nested = make_pipeline(StandardScaler(), BaggingRegressor(GCPRegressor(), n_jobs=4))
     parameters = seeded(Spec(data, 0, "bag", 1, nested)).get_params()

@@ -48,6 +48,7 @@ def query(path, text):
         return connection.execute(text).fetchone()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("backend", ["serial", "processes"])
 def test_kill_9_loses_no_finished_run(tmp_path, make_specs, numbers, backend):
     specs, path = make_specs(10, epochs=400), tmp_path / "study.db"
@@ -75,6 +76,7 @@ def test_kill_9_loses_no_finished_run(tmp_path, make_specs, numbers, backend):
         assert numbers(store) == numbers(reference)
 
 
+@pytest.mark.compiled
 def test_only_what_is_missing_is_run(tmp_path, make_specs):
     path = tmp_path / "study.db"
     first = run_study(make_specs(2), path, show_progress=False)

@@ -95,6 +95,7 @@ def test_other_contaminations_and_unknown_methods():
         list(table1_specs(methods=["GPC"]))
 
 
+@pytest.mark.compiled
 @pytest.mark.skipif(not os.environ.get(ENVIRONMENT), reason="needs the public data sets")
 def test_a_robust_method_survives_what_bends_the_likelihood():
     """One split of Yacht with short training: wrong labels hurt the Gaussian much more than GCP."""

@@ -74,6 +74,7 @@ class Outcome:
 
 def run(spec: Spec) -> Result:
     """Fit and measure: a pure function of the spec but for the seconds, on one thread of this machine."""
+    spec.check()
     with _one_thread():
         rows = judged_rows(spec)
         model = seeded(spec)

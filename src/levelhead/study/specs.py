@@ -47,8 +47,11 @@ class Data:
             raise ValueError(f"X has shape {inputs.shape} but y has {labels.size} rows; give one row a label")
         if name in TABLES:
             raise ValueError(f"{name!r} is one of the public data sets; choose another name for this table")
-        for key, value in (("name", name), ("X", _checks.finite("X", inputs)), ("y", labels)):
-            object.__setattr__(self, key, value)
+        object.__setattr__(self, "name", name)
+        for key, values in (("X", _checks.finite("X", inputs)), ("y", labels)):
+            kept = values.copy()
+            kept.flags.writeable = False
+            object.__setattr__(self, key, kept)
 
     @cached_property
     def sha256(self) -> str:
@@ -95,6 +98,14 @@ class Spec:
         if self.validation_size:
             _checks.share("validation_size", self.validation_size)
         object.__setattr__(self, "estimator", clone(self.estimator))
+        _ = self.digest  # what cannot be described is refused here, and later changes can be noticed
+
+    def check(self) -> None:
+        """Refuse to run an estimator that was changed after the spec was made."""
+        if describe(self.estimator) != self.content["estimator"]:
+            raise ValueError(
+                f"the estimator of this spec was changed afterwards ({self}); make a new spec instead"
+            )
 
     @property
     def dataset_name(self) -> str:
