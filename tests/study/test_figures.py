@@ -39,6 +39,16 @@ def test_retention_curves_start_at_the_rmse(store):
         assert area == pytest.approx(cells(store.rows(), "auc")["toy", 5.0, method].mean, rel=1e-6)
 
 
+def test_one_study_of_several_in_a_store(store, make_specs):
+    specs = make_specs(3, shares=(5,))[:4]
+    [ridge] = [
+        line for line in retention_curves(store, specs=specs).axes[0].lines if line.get_label() == "ridge"
+    ]
+    expected = np.mean(store.curves("toy", 5, "ridge", specs), axis=0)
+    np.testing.assert_array_equal(ridge.get_ydata(), expected)
+    assert len(store.curves("toy", 5, "ridge", specs)) == 2 < len(store.curves("toy", 5, "ridge"))
+
+
 def test_a_figure_can_be_kept(store, tmp_path):
     measure_against_share(store.rows(), "nll").savefig(tmp_path / "nll.svg")
     assert (tmp_path / "nll.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from levelhead.study.specs import Spec
 from levelhead.study.store import Row, Store
 from levelhead.study.tables import cells, in_order
 
@@ -44,22 +45,29 @@ def measure_against_share(
     return _panels(list(dict.fromkeys(dataset for dataset, _, _ in found)), draw, measure.upper())
 
 
-def retention_curves(store: Store, share: float = 5, methods: Sequence[str] | None = None) -> Any:
+def retention_curves(
+    store: Store,
+    share: float = 5,
+    methods: Sequence[str] | None = None,
+    specs: Iterable[Spec] | None = None,
+) -> Any:
     """RMSE(n) without the n most uncertain test rows, mean over the splits (Figure 5 for λ = 5).
 
     Parameters
     ----------
-    store : of one recipe for each method and one contamination, such as Table 1's.
+    store : where the results are.
     share : λ.
     methods : which to draw; all if None.
+    specs : the study to draw, if the store holds several; all runs if None.
     """
-    found = cells(store.rows(), "auc")  # refuses mixed results
+    study = None if specs is None else list(specs)
+    found = cells(store.rows(study), "auc")  # refuses mixed results
     keys = [key for key in found if key[1] == share and (methods is None or key[2] in methods)]
     names = in_order({method for _, _, method in keys})
 
     def draw(axes: Any, dataset: str) -> None:
         for k, method in enumerate(names):
-            curves = store.curves(dataset, share, method)
+            curves = store.curves(dataset, share, method, study)
             if curves:
                 mean = np.mean(curves, axis=0)
                 axes.plot(np.arange(mean.size), mean, **_look(k, method) | {"marker": ""})

@@ -166,14 +166,21 @@ class Store:
         )
         return [Row(*row) for digest, *row in found if chosen is None or digest in chosen]
 
-    def curves(self, dataset: str, share: float, method: str) -> list[FloatArray]:
-        """The curves RMSE(n) of one cell, in the order of the split seeds."""
+    def curves(
+        self, dataset: str, share: float, method: str, specs: Iterable[Spec] | None = None
+    ) -> list[FloatArray]:
+        """The curves RMSE(n) of one cell, in the order of the split seeds; of all runs, or of the given specs."""
+        chosen = _digests(specs)
         found = self._connection.execute(
-            "SELECT m.curve FROM runs r JOIN measures m ON m.digest = r.digest "
+            "SELECT r.digest, m.curve FROM runs r JOIN measures m ON m.digest = r.digest "
             "WHERE r.dataset = ? AND r.share = ? AND m.method = ? ORDER BY r.seed",
             (dataset, share, method),
         )
-        return [np.frombuffer(curve, dtype="<f4").astype(np.float64) for (curve,) in found]
+        return [
+            np.frombuffer(curve, dtype="<f4").astype(np.float64)
+            for digest, curve in found
+            if chosen is None or digest in chosen
+        ]
 
     def close(self) -> None:
         """Close the file."""

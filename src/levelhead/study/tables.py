@@ -90,7 +90,9 @@ def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cel
     return {
         (dataset, share, method): cell
         for (dataset, share), column in sorted(columns.items(), key=lambda item: item[0])
-        for method, cell in _column_cells(column, measure).items()
+        for method, cell in _column_cells(
+            {name: column[name] for name in in_order(set(column))}, measure
+        ).items()
     }
 
 
