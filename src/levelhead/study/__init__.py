@@ -1,0 +1,38 @@
+"""Experiments: frozen specs → runs → one file of results → tables and figures.
+
+A study is a list of `Spec`; `run_study` does what its `Store` does not hold yet, here or on a cluster; `table` and
+`compare` read the stored results. `table1_specs` is the paper's Table 1.
+"""
+
+from levelhead.study.comparison import compare, compared
+from levelhead.study.figures import measure_against_share, retention_curves
+from levelhead.study.grid_search import search
+from levelhead.study.running import Summary, run_study
+from levelhead.study.runs import Measures, Result, run
+from levelhead.study.specs import Data, Spec
+from levelhead.study.store import Row, Store, read_csv, write_csv
+from levelhead.study.table1 import Hyperparameters, table1_specs
+from levelhead.study.tables import cells, table
+
+__all__ = [
+    "Data",
+    "Hyperparameters",
+    "Measures",
+    "Result",
+    "Row",
+    "Spec",
+    "Store",
+    "Summary",
+    "cells",
+    "compare",
+    "compared",
+    "measure_against_share",
+    "read_csv",
+    "retention_curves",
+    "run",
+    "run_study",
+    "search",
+    "table",
+    "table1_specs",
+    "write_csv",
+]

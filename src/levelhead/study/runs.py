@@ -1,0 +1,187 @@
+"""One run: load, split, spoil, fit, measure (the protocol of Table 1, Section 5.3 of the paper)."""
+
+import platform
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
+
+from levelhead import datasets, metrics
+from levelhead._checks import FloatArray
+from levelhead.prediction import Prediction
+from levelhead.study.specs import Spec
+from levelhead.theory.prognosis import student_variance
+
+COVERAGE = 0.9  # of the intervals whose observed coverage is reported
+
+
+class Measures(NamedTuple):
+    """How good one reading of a fit is on the judged rows.
+
+    `curve` is RMSE(n), n = 0, 1, …, whose area is `auc`; `mean_alpha` is None but for GCP models.
+    """
+
+    rmse: float
+    auc: float
+    nll: float
+    crps: float
+    coverage: float
+    robust_r2: float
+    mean_alpha: float | None
+    curve: tuple[float, ...]
+
+
+class Judged(NamedTuple):
+    """Training rows, some with wrong labels, and the rows to be judged on."""
+
+    X: FloatArray
+    y: FloatArray
+    X_judged: FloatArray
+    y_judged: FloatArray
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gives: the measures of every reading of its fit. All but the seconds follow from the spec."""
+
+    measures: Mapping[str, Measures]
+    fit_seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run as it is stored: its result, or the traceback of its failure; where and with what it ran."""
+
+    digest: str
+    result: Result | None
+    error: str | None
+    seconds: float
+    host: str
+    versions: Mapping[str, str]
+
+
+def run(spec: Spec) -> Result:
+    """Fit and measure: a pure function of the spec but for the seconds, on one thread of this machine."""
+    spec.check()
+    with _one_thread():
+        rows = judged_rows(spec)
+        model = seeded(spec)
+        began = time.perf_counter()
+        model.fit(rows.X, rows.y)
+        seconds = time.perf_counter() - began
+        readings = _readings(spec, metrics.predict_dist(model, rows.X_judged))
+        return Result({name: measure(rows.y_judged, answer) for name, answer in readings.items()}, seconds)
+
+
+def attempt(spec: Spec) -> Outcome:
+    """A run whose failure is an outcome, too."""
+    began = time.perf_counter()
+    result, error = None, None
+    try:
+        result = run(spec)
+    except Exception:
+        error = traceback.format_exc()
+    seconds = time.perf_counter() - began
+    return Outcome(spec.digest, result, error, seconds, platform.node(), versions())
+
+
+def judged_rows(spec: Spec) -> Judged:
+    """The split and the spoilt training labels of a spec; the same for all methods."""
+    table = _public(spec.dataset) if isinstance(spec.dataset, str) else spec.dataset
+    X, X_test, y, y_test = train_test_split(
+        table.X, table.y, test_size=spec.test_size, random_state=spec.seed
+    )
+    spoilt = spec.contamination(X, y, rate=spec.share / 100, random_state=spec.stream("contamination"))
+    if not spec.validation_size:
+        return Judged(X, spoilt.y, X_test, y_test)
+    X, X_held, y, y_held = train_test_split(
+        X, spoilt.y, test_size=spec.validation_size, random_state=spec.seed
+    )
+    return Judged(X, y, X_held, y_held)
+
+
+def seeded(spec: Spec) -> Any:
+    """An unfitted copy of the estimator with the run's random streams, on one thread."""
+    model = clone(spec.estimator)
+    names = sorted(model.get_params(deep=True))
+    chosen: dict[str, int] = {name: spec.stream(name) for name in names if _is(name, "random_state")}
+    chosen |= {name: 1 for name in names if _is(name, "n_jobs")}
+    return model.set_params(**chosen)
+
+
+def measure(y: FloatArray, answer: Prediction) -> Measures:
+    """Every measure of one prediction."""
+    members = answer.member_mean, answer.member_var
+    interval = answer.interval(COVERAGE)
+    curve = metrics.retention_curve(y, answer.mean, answer.var)
+    return Measures(
+        rmse=metrics.rmse(y, answer.mean),
+        auc=metrics.retention_auc(y, answer.mean, answer.var),
+        nll=metrics.nll(y, *members),
+        crps=metrics.crps(y, *members),
+        coverage=metrics.coverage(y, interval.lower, interval.upper),
+        robust_r2=metrics.robust_r2(y, answer.mean),
+        mean_alpha=None if answer.member_alpha is None else float(answer.alpha.mean()),
+        curve=tuple(np.asarray(curve, dtype=np.float32).tolist()),
+    )
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of everything that decides numbers, in this process."""
+    packages = ("levelhead", "numpy", "scipy", "numba", "scikit-learn")
+    return {"python": ".".join(map(str, sys.version_info[:3])), **{name: version(name) for name in packages}}
+
+
+@cache
+def _public(name: str) -> datasets.Dataset:
+    return datasets.load(name)
+
+
+def _readings(spec: Spec, answer: Prediction) -> dict[str, Prediction]:
+    readings = {spec.method: answer}
+    if spec.student is not None:
+        if answer.member_alpha is None or answer.member_sigma is None:
+            raise ValueError(f"{spec.method} fits no Student's t: only GCP models have a Student variance")
+        alpha, sigma = answer.member_alpha, answer.member_sigma
+        spread: NDArray[np.float64] = student_variance(alpha, sigma, finite=True)  # eq. (9)
+        readings[spec.student] = Prediction(answer.member_mean, spread, alpha=alpha, sigma=sigma)
+    return readings
+
+
+def _is(parameter: str, name: str) -> bool:
+    return parameter == name or parameter.endswith(f"__{name}")
+
+
+_limit_lock = threading.Lock()
+_limit_users = 0
+_limit: Any = None
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Linear algebra on one thread, for several rounds its sums differently; the last run to end lifts the limit."""
+    global _limit_users, _limit
+    with _limit_lock:
+        if _limit_users == 0:
+            _limit = threadpool_limits(limits=1)
+        _limit_users += 1
+    try:
+        yield
+    finally:
+        with _limit_lock:
+            _limit_users -= 1
+            if _limit_users == 0:
+                _limit.restore_original_limits()

@@ -1,0 +1,205 @@
+"""What a run is: a frozen description, from which everything else follows.
+
+>>> from levelhead import GCPRegressor
+>>> spec = Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=10))
+>>> spec.digest[:8] == Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=11)).digest[:8]
+False
+
+Two specs are equal if their digests are, and a digest covers all that decides the numbers: the table's numbers, the
+contamination, the protocol and every parameter of the estimator. Threads, verbosity and the estimator's own
+random_state are not part of it: they decide nothing, for a run sets them itself.
+"""
+
+import dataclasses
+import hashlib
+import inspect
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from levelhead import _checks
+from levelhead._checks import FloatArray
+from levelhead.contamination import Contamination, Replaced
+from levelhead.datasets import TABLES, fingerprint
+
+PROTOCOL = (
+    1  # raise it when `run` changes what it computes: stored results are then no longer taken for new ones
+)
+_SET_BY_THE_RUN = ("random_state", "n_jobs", "verbose")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A table of one's own, under the name that the study's tables show."""
+
+    name: str
+    X: FloatArray
+    y: FloatArray
+
+    def __init__(self, name: str, X: ArrayLike, y: ArrayLike) -> None:
+        inputs, labels = _checks.real("X", X), _checks.vector("y", y)
+        if inputs.ndim != 2 or len(inputs) != labels.size:
+            raise ValueError(f"X has shape {inputs.shape} but y has {labels.size} rows; give one row a label")
+        if name in TABLES:
+            raise ValueError(f"{name!r} is one of the public data sets; choose another name for this table")
+        object.__setattr__(self, "name", name)
+        for key, values in (("X", _checks.finite("X", inputs)), ("y", labels)):
+            kept = values.copy()
+            kept.flags.writeable = False
+            object.__setattr__(self, key, kept)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Checksum of inputs and labels."""
+        return fingerprint(np.column_stack([self.X, self.y]))
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """One fit and its measures: what to load, spoil, fit, and judge.
+
+    Parameters
+    ----------
+    dataset : name of a public data set, or a table of one's own.
+    share : λ, the percentage of the training labels that is spoilt.
+    method : what the estimator is called in tables.
+    seed : of the split into training and test rows.
+    estimator : any scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`; copied.
+    contamination : how labels are spoilt; the paper's outliers by default.
+    student : what the Student variance (9) of the same GCP fit is called, if it is to be reported too.
+    test_size : share of the rows that is kept for the test; their labels stay clean.
+    validation_size : if not 0, the test rows stay unseen, and this share of the (contaminated) training rows
+        takes their place: for honest choices of hyperparameters.
+    """
+
+    dataset: str | Data
+    share: float
+    method: str
+    seed: int
+    estimator: Any
+    contamination: Contamination = field(default_factory=Replaced)
+    student: str | None = None
+    test_size: float = 0.05
+    validation_size: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dataset, str) and self.dataset not in TABLES:
+            raise ValueError(
+                f"there is no data set {self.dataset!r}; choose one of {', '.join(TABLES)}, or give Data(name, X, y)"
+            )
+        if not 0 <= self.share <= 100:
+            raise ValueError(f"share is {self.share}; λ is a percentage between 0 and 100")
+        _checks.share("test_size", self.test_size)
+        if self.validation_size:
+            _checks.share("validation_size", self.validation_size)
+        object.__setattr__(self, "estimator", clone(self.estimator))
+        _ = self.digest  # what cannot be described is refused here, and later changes can be noticed
+
+    def check(self) -> None:
+        """Refuse to run an estimator that was changed after the spec was made."""
+        if describe(self.estimator) != self.content["estimator"]:
+            raise ValueError(
+                f"the estimator of this spec was changed afterwards ({self}); make a new spec instead"
+            )
+
+    @property
+    def dataset_name(self) -> str:
+        """Name of the table."""
+        return self.dataset if isinstance(self.dataset, str) else self.dataset.name
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """All that decides the numbers, as plain data."""
+        public = isinstance(self.dataset, str)
+        return {
+            "protocol": PROTOCOL,
+            "dataset": self.dataset_name,
+            "sha256": TABLES[self.dataset].sha256 if isinstance(self.dataset, str) else self.dataset.sha256,
+            "public": public,
+            "share": describe(float(self.share)),
+            "contamination": describe(self.contamination),
+            "method": self.method,
+            "student": self.student,
+            "seed": int(self.seed),
+            "test_size": float(self.test_size),
+            "validation_size": float(self.validation_size),
+            "estimator": describe(self.estimator),
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the content."""
+        return hashlib.sha256(_canonical(self.content).encode()).hexdigest()
+
+    def stream(self, purpose: str) -> int:
+        """Seed of one of the run's random streams, from the spec's name.
+
+        Labels are spoilt alike for all methods, so that these can be compared pairwise; and the settings of
+        the estimator do not enter, so that those of one method are compared on common random numbers.
+        """
+        shared = [self.dataset_name, float(self.share), describe(self.contamination), int(self.seed)]
+        name = shared if purpose == "contamination" else [*shared, self.method]
+        text = _canonical([purpose, name])
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spec) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __str__(self) -> str:
+        return f"{self.dataset_name}, λ = {self.share:g}, {self.method}, split {self.seed}"
+
+
+def describe(value: Any) -> Any:
+    """Plain data that say all about a value that decides numbers; refuses what it cannot look into."""
+    if isinstance(value, np.generic):
+        return describe(value.item())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # 2 and 2.0 are one number
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biuf":
+            return [describe(item) for item in value.tolist()]
+        return {"array": list(value.shape), "sha256": fingerprint(value.astype(np.float64))}
+    if isinstance(value, list | tuple):
+        return [describe(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): describe(item) for key, item in value.items()}
+    return _describe_object(value)
+
+
+def _describe_object(value: Any) -> Any:
+    if isinstance(value, np.ufunc):
+        return f"numpy.{value.__name__}"
+    if inspect.isclass(value) or inspect.isroutine(value):
+        name = f"{value.__module__}.{value.__qualname__}"
+        if "<" in name:
+            raise TypeError(
+                f"{name} has no name of its own to tell it apart by; define it at the top of a module"
+            )
+        return name
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if hasattr(value, "get_params"):
+        given = value.get_params(deep=False)
+        return {"class": kind, **{k: describe(v) for k, v in given.items() if k not in _SET_BY_THE_RUN}}
+    if dataclasses.is_dataclass(value):
+        return {
+            "class": kind,
+            **{f.name: describe(getattr(value, f.name)) for f in dataclasses.fields(value)},
+        }
+    raise TypeError(
+        f"a {kind} cannot be described by its content; use numbers, text, arrays, scikit-learn estimators, "
+        "frozen dataclasses or functions of a module"
+    )
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,240 @@
+"""Results in one SQLite file: each appears whole or not at all, and stays, whatever becomes of the process.
+
+One process writes: the one that hands out the runs. Others may read at any time. The file belongs on a local
+disk (its write-ahead log does not work over network file systems); with workers on many machines only results
+travel, so this is no restriction.
+"""
+
+import csv
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import numpy as np
+
+from levelhead._checks import FloatArray
+from levelhead.study.runs import Measures, Outcome
+from levelhead.study.specs import Spec
+
+_APPLICATION = 0x6C68  # marks the file as a study of ours
+_LAYOUT = 1
+_TABLES = """
+CREATE TABLE runs (
+    digest TEXT PRIMARY KEY,
+    dataset TEXT NOT NULL,
+    share REAL NOT NULL,
+    contamination TEXT NOT NULL,
+    method TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
+    error TEXT,
+    fit_seconds REAL,
+    seconds REAL NOT NULL,
+    host TEXT NOT NULL,
+    versions TEXT NOT NULL,
+    finished TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE measures (
+    digest TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+    method TEXT NOT NULL,
+    rmse REAL NOT NULL,
+    auc REAL NOT NULL,
+    nll REAL NOT NULL,
+    crps REAL NOT NULL,
+    coverage REAL NOT NULL,
+    robust_r2 REAL NOT NULL,
+    mean_alpha REAL,
+    curve BLOB NOT NULL,
+    PRIMARY KEY (digest, method)
+) WITHOUT ROWID;
+"""
+
+
+class Row(NamedTuple):
+    """The measures of one reading of one finished run."""
+
+    dataset: str
+    share: float
+    contamination: str
+    method: str
+    seed: int
+    rmse: float
+    auc: float
+    nll: float
+    crps: float
+    coverage: float
+    robust_r2: float
+    mean_alpha: float | None
+    fit_seconds: float
+
+
+class Failure(NamedTuple):
+    """A run that failed when it was last tried."""
+
+    digest: str
+    dataset: str
+    share: float
+    method: str
+    seed: int
+    error: str
+    host: str
+
+
+class Store:
+    """The file of a study; use it as a context manager, or close it.
+
+    Parameters
+    ----------
+    path : the file, made if it is not there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            raise ValueError(f"{self.path} is no study ({error}); choose another file") from error
+        except ValueError:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        [application] = self._connection.execute("PRAGMA application_id").fetchone()
+        [layout] = self._connection.execute("PRAGMA user_version").fetchone()
+        [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if objects and (application != _APPLICATION or layout != _LAYOUT):
+            raise ValueError(f"{self.path} is no study of this version of levelhead; choose another file")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")  # a finished run outlives a power cut, too
+        self._connection.execute("PRAGMA foreign_keys = ON")
+        if not objects:
+            with self._transaction():
+                [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                if not objects:  # nobody else was faster
+                    for statement in filter(str.strip, _TABLES.split(";")):
+                        self._connection.execute(statement)
+                    self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                    self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+
+    def record(self, spec: Spec, outcome: Outcome) -> None:
+        """Keep an outcome, in one transaction; it replaces an earlier failure of the same spec."""
+        result = outcome.result
+        run = (
+            spec.digest, spec.dataset_name, spec.share, repr(spec.contamination), spec.method, spec.seed,
+            json.dumps(spec.content, ensure_ascii=False), "failed" if result is None else "done",
+            outcome.error, None if result is None else result.fit_seconds, outcome.seconds, outcome.host,
+            json.dumps(dict(outcome.versions)), datetime.now(UTC).isoformat(timespec="seconds"),
+        )  # fmt: skip
+        with self._transaction():
+            self._connection.execute("DELETE FROM runs WHERE digest = ?", (spec.digest,))
+            self._connection.execute(f"INSERT INTO runs VALUES ({_places(run)})", run)
+            for method, m in ({} if result is None else result.measures).items():
+                values = (spec.digest, method, *m[:-1], np.asarray(m.curve, dtype="<f4").tobytes())
+                self._connection.execute(f"INSERT INTO measures VALUES ({_places(values)})", values)
+
+    def done(self) -> set[str]:
+        """Digests of the finished runs."""
+        return {d for (d,) in self._connection.execute("SELECT digest FROM runs WHERE status = 'done'")}
+
+    def failures(self, specs: Iterable[Spec] | None = None) -> list[Failure]:
+        """Runs that failed when last tried, with their tracebacks; all, or those of the given specs."""
+        chosen = _digests(specs)
+        found = self._connection.execute(
+            "SELECT digest, dataset, share, method, seed, error, host FROM runs WHERE status = 'failed' ORDER BY digest"
+        )
+        return [Failure(*row) for row in found if chosen is None or row[0] in chosen]
+
+    def rows(self, specs: Iterable[Spec] | None = None) -> list[Row]:
+        """A row for every reading of every finished run; all, or those of the given specs."""
+        chosen = _digests(specs)
+        columns = ", ".join(
+            f"m.{c}" if c in Measures._fields or c == "method" else f"r.{c}" for c in Row._fields
+        )
+        found = self._connection.execute(
+            f"SELECT r.digest, {columns} FROM runs r JOIN measures m ON m.digest = r.digest "
+            "ORDER BY r.dataset, r.share, r.contamination, m.method, r.seed, r.digest"
+        )
+        return [Row(*row) for digest, *row in found if chosen is None or digest in chosen]
+
+    def curves(
+        self, dataset: str, share: float, method: str, specs: Iterable[Spec] | None = None
+    ) -> list[FloatArray]:
+        """The curves RMSE(n) of one cell, in the order of the split seeds; of all runs, or of the given specs."""
+        chosen = _digests(specs)
+        found = self._connection.execute(
+            "SELECT r.digest, m.curve FROM runs r JOIN measures m ON m.digest = r.digest "
+            "WHERE r.dataset = ? AND r.share = ? AND m.method = ? ORDER BY r.seed",
+            (dataset, share, method),
+        )
+        return [
+            np.frombuffer(curve, dtype="<f4").astype(np.float64)
+            for digest, curve in found
+            if chosen is None or digest in chosen
+        ]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+def write_csv(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
+    """Rows as a compact table of text; seven digits are enough for every page made from it."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Row._fields)
+        writer.writerows([_short(value) for value in row] for row in rows)
+
+
+def read_csv(path: str | os.PathLike[str]) -> list[Row]:
+    """What `write_csv` wrote."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != Row._fields:
+            raise ValueError(f"{path} has the columns {reader.fieldnames}; a study's are {list(Row._fields)}")
+        return [_parsed(line) for line in reader]
+
+
+def _short(value: object) -> object:
+    return f"{value:.7g}" if isinstance(value, float) else value
+
+
+def _parsed(line: dict[str, str]) -> Row:
+    text = ("dataset", "contamination", "method")
+    numbers = {key: float(value) if value else None for key, value in line.items() if key not in text}
+    return Row(**{**line, **numbers, "seed": int(line["seed"])})  # type: ignore[arg-type]
+
+
+def _digests(specs: Iterable[Spec] | None) -> Collection[str] | None:
+    return None if specs is None else {spec.digest for spec in specs}
+
+
+def _places(values: Collection[object]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,249 @@
+"""Tables from stored results: the layout of the paper's Table 1, as text, Markdown, LaTeX or HTML.
+
+In each column a method is bold if no other method is significantly better by a two-sided paired test at p = 0.05
+over the splits that both have (Section 5.3 of the paper).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+from levelhead.study.store import Row
+
+LEVEL = 0.05
+Style = Literal["text", "markdown", "latex", "html"]
+_HIGH_IS_GOOD = ("robust_r2",)
+_NO_ORDER = ("coverage", "mean_alpha", "fit_seconds")  # nothing is better just because it is lower
+_SHOWN = {
+    "rmse": "RMSE",
+    "auc": "AUC",
+    "nll": "NLL",
+    "crps": "CRPS",
+    "robust_r2": "robust R²",
+    "mean_alpha": "mean α",
+    "fit_seconds": "seconds",
+}
+
+
+class Cell(NamedTuple):
+    """Mean and standard deviation of a measure over the splits of one method, and whether it is bold."""
+
+    mean: float
+    std: float
+    n_splits: int
+    bold: bool
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table before it is drawn: a title, the heads of its columns, and lines of cells, each with a flag for bold."""
+
+    title: str
+    heads: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...]
+
+    def draw(self, style: Style) -> str:
+        """The table in one of the styles."""
+        if style not in _STYLES:
+            raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
+        return _STYLES[style](self)
+
+
+def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style: Style = "text") -> str:
+    """The layout of Table 1: for every λ a line a method, and for every data set a column a measure.
+
+    Parameters
+    ----------
+    rows : from `Store.rows` or `read_csv`; of one contamination.
+    measures : any of "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha", "fit_seconds".
+    style : "text", "markdown", "latex" or "html". In text, an asterisk stands for bold.
+    """
+    stored = list(rows)
+    found = {measure: cells(stored, measure) for measure in measures}
+    shares = sorted({share for of_measure in found.values() for _, share, _ in of_measure})
+    return "\n\n".join(_grid(found, share).draw(style) for share in shares)
+
+
+def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cell]:
+    """Every cell by (data set, λ, method)."""
+    if measure not in Row._fields[5:]:
+        raise ValueError(f"there is no measure {measure!r}; choose one of {', '.join(Row._fields[5:])}")
+    columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
+    contaminations = set()
+    for row in rows:
+        value = getattr(row, measure)
+        if value is not None:
+            contaminations.add(row.contamination)
+            by_seed = columns.setdefault((row.dataset, row.share), {}).setdefault(row.method, {})
+            if row.seed in by_seed:
+                raise ValueError(
+                    f"{row.dataset}, λ = {row.share:g}, {row.method} has split {row.seed} twice (another recipe?); "
+                    "choose the rows of one study: Store.rows(specs)"
+                )
+            by_seed[row.seed] = value
+    if len(contaminations) > 1:
+        raise ValueError(f"rows of several contaminations ({', '.join(sorted(contaminations))}); choose one")
+    return {
+        (dataset, share, method): cell
+        for (dataset, share), column in sorted(columns.items(), key=lambda item: item[0])
+        for method, cell in _column_cells(
+            {name: column[name] for name in in_order(set(column))}, measure
+        ).items()
+    }
+
+
+def _column_cells(column: Mapping[str, Mapping[int, float]], measure: str) -> dict[str, Cell]:
+    sign = -1 if measure in _HIGH_IS_GOOD else 1
+    losses = {method: {seed: sign * v for seed, v in found.items()} for method, found in column.items()}
+    best = set() if measure in _NO_ORDER else best_methods(losses)
+    return {method: _cell(list(found.values()), method in best) for method, found in column.items()}
+
+
+def _cell(values: Sequence[float], bold: bool) -> Cell:
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return Cell(float(np.mean(values)), std, len(values), bold)
+
+
+def best_methods(column: Mapping[str, Mapping[int, float]]) -> set[str]:
+    """Methods than which no other is significantly better, given a loss by method and split."""
+    return {m for m in column if not any(significantly_lower(column[o], column[m]) for o in column if o != m)}
+
+
+def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    """Whether `one` is lower by a two-sided paired t-test on the splits that both have."""
+    shared = sorted(one.keys() & other.keys())
+    difference = np.array([one[seed] - other[seed] for seed in shared])
+    if difference.size < 2 or difference.mean() >= 0:
+        return False
+    if np.ptp(difference) == 0:  # lower by the same amount everywhere
+        return True
+    p = ttest_rel([one[seed] for seed in shared], [other[seed] for seed in shared]).pvalue
+    return bool(p < LEVEL)
+
+
+def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], share: float) -> Grid:
+    keys = [(measure, key) for measure, of_measure in found.items() for key in of_measure if key[1] == share]
+    datasets = dict.fromkeys(dataset for _, (dataset, _, _) in keys)
+    methods = in_order({method for _, (_, _, method) in keys})
+    columns = [(dataset, measure) for dataset in datasets for measure in found]
+    drawn = [
+        _column([found[m].get((dataset, share, method)) for method in methods]) for dataset, m in columns
+    ]
+    counts = sorted({found[measure][key].n_splits for measure, key in keys})
+    splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    title = f"λ = {share:g} %, mean ± std over {splits} split{'' if counts[-1] == 1 else 's'}"
+    heads = tuple(f"{dataset} {_SHOWN.get(measure, measure)}" for dataset, measure in columns)
+    return Grid(title, heads, tuple(zip(methods, zip(*drawn, strict=True), strict=True)))
+
+
+def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:
+    decimals = _decimals([cell.mean for cell in column if cell is not None])
+    return [_shown(cell, decimals) for cell in column]
+
+
+def in_order(methods: set[str]) -> list[str]:
+    """Methods in the paper's order, others after them by name."""
+    from levelhead.study.table1 import METHODS
+
+    place = {method: k for k, method in enumerate(METHODS)}
+    return sorted(methods, key=lambda method: (place.get(method, len(place)), method))
+
+
+def _shown(cell: Cell | None, decimals: int) -> tuple[str, bool]:
+    if cell is None:
+        return "–", False
+    std = "" if np.isnan(cell.std) else f" ± {cell.std:.{decimals}f}"
+    return f"{cell.mean:.{decimals}f}{std}", cell.bold
+
+
+def _decimals(means: Sequence[float]) -> int:
+    """Two, as the paper, or as many as give the typical number three digits."""
+    typical = float(np.median(np.abs(means))) if means else 0.0
+    return 2 if typical == 0 else int(np.clip(2 - np.floor(np.log10(typical)), 2, 6))
+
+
+def _text(grid: Grid) -> str:
+    marked = [
+        [name, *(f"{text}*" if bold else f"{text} " for text, bold in line)] for name, line in grid.lines
+    ]
+    body = [["", *(f"{head} " for head in grid.heads)], *marked]
+    first, *others = [max(map(len, column)) for column in zip(*body, strict=True)]
+    aligned = [
+        "  ".join(
+            [name.ljust(first), *(cell.rjust(w) for cell, w in zip(line, others, strict=True))]
+        ).rstrip()
+        for name, *line in body
+    ]
+    return "\n".join([grid.title, *aligned])
+
+
+def _markdown(grid: Grid) -> str:
+    head = [f"| | {' | '.join(grid.heads)} |", f"|---|{'---:|' * len(grid.heads)}"]
+    lines = [
+        f"| {_markdown_name(name)} | {' | '.join(f'**{text}**' if bold else text for text, bold in line)} |"
+        for name, line in grid.lines
+    ]
+    return "\n".join([grid.title, "", *head, *lines])
+
+
+def _markdown_name(name: str) -> str:
+    return "".join(f"\\{c}" if c in "_*|" else c for c in name)
+
+
+def _latex(grid: Grid) -> str:
+    heads = [_latex_safe(head) for head in grid.heads]
+    lines = [
+        " & ".join([_latex_name(name), *(_latex_cell(*cell) for cell in line)]) for name, line in grid.lines
+    ]
+    begin = rf"\begin{{tabular}}{{l{'c' * len(heads)}}}"
+    body = [f"{line} \\\\" for line in (" & ".join(["", *heads]), *lines)]
+    return "\n".join(
+        [f"% {grid.title}", begin, r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}"]
+    )
+
+
+def _latex_cell(text: str, bold: bool) -> str:
+    return rf"$\mathbf{{{_latex_math(text)}}}$" if bold else f"${_latex_math(text)}$"
+
+
+def _latex_math(text: str) -> str:
+    return text.replace("±", r"\pm").replace("–", r"\text{--}")
+
+
+def _latex_name(name: str) -> str:
+    base, _, low = name.partition("_")
+    return rf"{_latex_safe(base)}$_{{\rm {_latex_safe(low)}}}$" if low else _latex_safe(base)
+
+
+def _latex_safe(text: str) -> str:
+    escaped = "".join(f"\\{c}" if c in "&%$#_{}" else c for c in text)
+    for symbol, command in (("λ", r"$\lambda$"), ("α", r"$\alpha$"), ("²", "$^2$"), ("±", r"$\pm$")):
+        escaped = escaped.replace(symbol, command)
+    return escaped
+
+
+def _html(grid: Grid) -> str:
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in grid.heads)
+    lines = [
+        f'<tr><th scope="row">{escape(name)}</th>{"".join(_html_cell(*cell) for cell in line)}</tr>'
+        for name, line in grid.lines
+    ]
+    caption = f"<caption>{escape(grid.title)}</caption>"
+    head = f"<thead><tr><td></td>{heads}</tr></thead>"
+    return "\n".join(["<table>", caption, head, "<tbody>", *lines, "</tbody>", "</table>"])
+
+
+def _html_cell(text: str, bold: bool) -> str:
+    return f"<td><b>{escape(text)}</b></td>" if bold else f"<td>{escape(text)}</td>"
+
+
+_STYLES: Mapping[str, Callable[[Grid], str]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "latex": _latex,
+    "html": _html,
+}

@@ -1,0 +1,59 @@
+"""Figures show the stored numbers."""
+
+import numpy as np
+import pytest
+
+from levelhead.study import Store, cells, measure_against_share, retention_curves, run_study
+
+pytestmark = pytest.mark.compiled  # many fits
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, make_specs):
+    path = tmp_path_factory.mktemp("figures") / "study.db"
+    run_study(make_specs(3, shares=(0, 5, 10)), path, show_progress=False)
+    with Store(path) as opened:
+        yield opened
+
+
+def test_auc_against_share(store):
+    figure = measure_against_share(store.rows())
+    [axes] = figure.axes
+    drawn = dict(zip(axes.get_legend_handles_labels()[1], axes.containers, strict=True))
+    assert list(drawn) == ["GCP_St", "GCP", "ridge"]
+    found = cells(store.rows(), "auc")
+    x, y = drawn["GCP"][0].get_xydata().T
+    np.testing.assert_array_equal(x, [0, 5, 10])
+    np.testing.assert_allclose(y, [found["toy", share, "GCP"].mean for share in x])
+
+
+def test_retention_curves_start_at_the_rmse(store):
+    figure = retention_curves(store, methods=["GCP", "ridge"])
+    lines = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    assert set(lines) == {"GCP", "ridge"}
+    found = cells(store.rows(), "rmse")
+    for method, curve in lines.items():
+        assert curve[0] == pytest.approx(found["toy", 5.0, method].mean, rel=1e-6)
+        assert curve.size == 32
+        area = np.mean((curve[:-1] + curve[1:]) / 2)
+        assert area == pytest.approx(cells(store.rows(), "auc")["toy", 5.0, method].mean, rel=1e-6)
+
+
+def test_one_study_of_several_in_a_store(store, make_specs):
+    specs = make_specs(3, shares=(5,))[:4]
+    [ridge] = [
+        line for line in retention_curves(store, specs=specs).axes[0].lines if line.get_label() == "ridge"
+    ]
+    expected = np.mean(store.curves("toy", 5, "ridge", specs), axis=0)
+    np.testing.assert_array_equal(ridge.get_ydata(), expected)
+    assert len(store.curves("toy", 5, "ridge", specs)) == 2 < len(store.curves("toy", 5, "ridge"))
+
+
+def test_a_figure_can_be_kept(store, tmp_path):
+    measure_against_share(store.rows(), "nll").savefig(tmp_path / "nll.svg")
+    assert (tmp_path / "nll.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_nothing_to_draw(store):
+    with pytest.raises(ValueError, match="nothing to draw"):
+        retention_curves(store, share=99)

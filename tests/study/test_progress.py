@@ -1,0 +1,68 @@
+"""A person sees how far a study is, with rich or without."""
+
+import io
+import sys
+
+import pytest
+
+from levelhead.study import progress, run_study
+from levelhead.study.runs import attempt
+
+
+@pytest.fixture
+def outcome(make_specs):
+    return attempt(make_specs(1)[1])
+
+
+def test_lines_tell_count_failures_and_time_left(make_specs, outcome):
+    specs, file = make_specs(1), io.StringIO()
+    lines = progress.Lines(specs, file, every=0.0)
+    for spec in specs[:3]:
+        lines.advance(spec, outcome)
+    lines.advance(specs[3], outcome.__class__(**{**vars(outcome), "result": None, "error": "x"}))
+    told = file.getvalue().splitlines()
+    assert told[0].startswith("1/4 runs, ")
+    assert told[0].endswith("left; last: toy, λ = 0, GCP, split 0")
+    assert told[3].startswith("4/4 runs, 1 failed, 0 s left")
+
+
+def test_lines_are_few_but_the_last_always_comes(make_specs, outcome):
+    specs, file = make_specs(2), io.StringIO()
+    lines = progress.Lines(specs, file)
+    for spec in specs:
+        lines.advance(spec, outcome)
+    assert len(file.getvalue().splitlines()) == 1
+
+
+def test_bars(make_specs, outcome, capsys):
+    pytest.importorskip("rich")
+    specs = make_specs(1)
+    bars = progress.Bars(specs)
+    for spec in specs:
+        bars.advance(spec, outcome)
+    bars.close()
+    shown = capsys.readouterr().err
+    assert "toy" in shown
+    assert "all" in shown
+    assert "4/4" in shown
+
+
+def test_rich_is_not_needed(make_specs, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert isinstance(progress.show(make_specs(1), True), progress.Lines)
+
+
+@pytest.mark.compiled
+def test_silence(tmp_path, make_specs, capfd):
+    run_study(make_specs(1), tmp_path / "study.db", show_progress=False)
+    assert capfd.readouterr() == ("", "")
+    run_study(make_specs(2), tmp_path / "study.db")
+    assert "4/4 runs" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (89, "89 s"), (600, "10 min"), (7260, "2 h 01 min")]
+)
+def test_durations(seconds, text):
+    assert progress.duration(seconds) == text

@@ -1,0 +1,179 @@
+"""The store keeps what is finished, whatever happens to the process."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import cloudpickle
+import numpy as np
+import pytest
+from sklearn.linear_model import BayesianRidge, LinearRegression
+
+from levelhead.study import Spec, Store, read_csv, run, run_study, write_csv
+from levelhead.study.runs import attempt, versions
+
+STUDY = """
+import sys, pickle
+from pathlib import Path
+from levelhead.study import run_study
+if __name__ == "__main__":
+    run_study(pickle.loads(Path(sys.argv[1]).read_bytes()), sys.argv[2], sys.argv[3], n_jobs=2, show_progress=False)
+"""
+
+
+def wait_until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened in time"
+        time.sleep(0.01)
+
+
+def n_done(path):
+    if not path.exists():
+        return 0
+    try:
+        with Store(path) as store:
+            return len(store.done())
+    except ValueError:  # it is being made
+        return 0
+
+
+def query(path, text):
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(text).fetchone()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("backend", ["serial", "processes"])
+def test_kill_9_loses_no_finished_run(tmp_path, make_specs, numbers, backend):
+    specs, path = make_specs(10, epochs=400), tmp_path / "study.db"
+    (tmp_path / "study.py").write_text(STUDY)
+    (tmp_path / "specs.pickle").write_bytes(cloudpickle.dumps(specs))
+    command = [sys.executable, tmp_path / "study.py", tmp_path / "specs.pickle", path, backend]
+    process = subprocess.Popen(list(map(str, command)), start_new_session=True)
+    try:
+        wait_until(lambda: n_done(path) >= 5)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    with Store(path) as store:
+        kept = store.done()
+        before = numbers(store)
+    assert 5 <= len(kept) < len(specs)
+    assert query(path, "PRAGMA integrity_check") == ("ok",)
+
+    summary = run_study(specs, path, show_progress=False)
+    assert (summary.found, summary.finished) == (len(kept), len(specs) - len(kept))
+    run_study(specs, tmp_path / "never-stopped.db", show_progress=False)
+    with Store(path) as store, Store(tmp_path / "never-stopped.db") as reference:
+        assert set(before) <= set(numbers(store))
+        assert numbers(store) == numbers(reference)
+
+
+@pytest.mark.compiled
+def test_only_what_is_missing_is_run(tmp_path, make_specs):
+    path = tmp_path / "study.db"
+    first = run_study(make_specs(2), path, show_progress=False)
+    second = run_study(make_specs(3) + make_specs(1), path, show_progress=False)
+    assert (first.finished, first.found) == (8, 0)
+    assert (second.finished, second.found) == (4, 8)
+    changed = run_study(make_specs(2, epochs=21), path, show_progress=False)
+    assert (changed.finished, changed.found) == (4, 4)  # another recipe of GCP, the same ridge
+
+
+def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
+    path = tmp_path / "study.db"
+    good, bad = Spec(data, 0, "ridge", 1, BayesianRidge()), Spec(data, 0, "line", 1, LinearRegression())
+    summary = run_study([good, bad], path, show_progress=False)
+    assert summary.finished == 1
+    [failure] = summary.failures
+    assert failure.method == "line"
+    assert failure.error.startswith("Traceback")
+    assert "gives no distribution" in failure.error
+    assert "1 failed and will be tried again" in str(summary)
+    with Store(path) as store:
+        assert store.failures() == [failure]
+        assert store.done() == {good.digest}
+    again = run_study([good, bad], path, show_progress=False)
+    assert (again.found, len(again.failures)) == (1, 1)
+
+    with Store(path) as store:  # once the cause is mended, a success takes the place of the failure
+        store.record(bad, replace(attempt(good), digest=bad.digest))
+        assert store.failures() == []
+        assert store.done() == {good.digest, bad.digest}
+
+
+def test_an_outcome_appears_whole_or_not_at_all(tmp_path, data):
+    spec = Spec(data, 0, "ridge", 1, BayesianRidge())
+    outcome = attempt(spec)
+    measures = outcome.result.measures["ridge"]
+    broken = {"ridge": measures, "second": measures._replace(rmse=None)}
+    with Store(tmp_path / "study.db") as store:
+        with pytest.raises(sqlite3.IntegrityError):
+            store.record(spec, replace(outcome, result=replace(outcome.result, measures=broken)))
+        assert store.rows() == []
+        assert store.done() == set()
+        store.record(spec, outcome)
+        assert len(store.rows()) == 1
+
+
+def test_what_is_read_is_what_was_computed(tmp_path, make_specs):
+    spec = make_specs(1)[2]
+    path = tmp_path / "study.db"
+    run_study([spec], path, show_progress=False)
+    expected = run(spec).measures
+    with Store(path) as store:
+        rows = {row.method: row for row in store.rows([spec])}
+        [curve] = store.curves("toy", 10, "GCP")
+        assert store.rows([]) == []
+    assert set(rows) == {"GCP", "GCP_St"}
+    for method, measures in expected.items():
+        for name in ("rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha"):
+            assert getattr(rows[method], name) == getattr(measures, name)
+    np.testing.assert_array_equal(curve, expected["GCP"].curve)
+    kept = query(path, "SELECT versions, host, content FROM runs")
+    assert versions()["numpy"] in kept[0]
+    assert kept[1]
+    assert "GCPRegressor" in kept[2]
+
+
+def test_csv_there_and_back(tmp_path, make_specs):
+    run_study(make_specs(1), tmp_path / "study.db", show_progress=False)
+    with Store(tmp_path / "study.db") as store:
+        rows = store.rows()
+    write_csv(rows, tmp_path / "rows.csv")
+    back = read_csv(tmp_path / "rows.csv")
+    assert [row[:5] for row in back] == [row[:5] for row in rows]
+    for one, other in zip(rows, back, strict=True):
+        assert (one.mean_alpha is None) == (other.mean_alpha is None)
+        np.testing.assert_allclose(other[5:11], one[5:11], rtol=1e-6)
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="has the columns"):
+        read_csv(tmp_path / "other.csv")
+
+
+def test_other_files_are_refused_and_left_alone(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to be looked at " * 50)
+    with pytest.raises(ValueError, match="is no study"):
+        Store(text)
+    assert text.read_text().startswith("not a database")
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE mine (x)")
+    other.close()
+    with pytest.raises(ValueError, match="no study of this version"):
+        Store(tmp_path / "other.db")
+
+
+def test_one_may_read_while_another_writes(tmp_path, make_specs):
+    path = tmp_path / "study.db"
+    spec = make_specs(1)[1]
+    with Store(path) as writer, Store(path) as reader:
+        writer.record(spec, attempt(spec))
+        assert reader.done() == {spec.digest}
