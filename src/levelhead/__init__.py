@@ -18,6 +18,9 @@ _HOME = {
     "GaussianRegressor": "estimators",
     "Prediction": "prediction",
     "audit": "auditing",
+    "load": "persistence",
+    "save": "persistence",
+    "tabular_pipeline": "estimators",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from levelhead.estimators import GammaDivergenceRegressor as GammaDivergenceRegressor
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
+    from levelhead.estimators import tabular_pipeline as tabular_pipeline
+    from levelhead.persistence import load as load
+    from levelhead.persistence import save as save
     from levelhead.prediction import Prediction as Prediction
 
 

@@ -5,6 +5,7 @@ from levelhead.estimators.cleaned import CleanedRegressor
 from levelhead.estimators.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.gaussian import GaussianRegressor
 from levelhead.estimators.gcp import GCPRegressor
+from levelhead.estimators.tabular import tabular_pipeline
 
 __all__ = [
     "BayesianBetaRegressor",
@@ -13,4 +14,5 @@ __all__ = [
     "GCPRegressor",
     "GammaDivergenceRegressor",
     "GaussianRegressor",
+    "tabular_pipeline",
 ]

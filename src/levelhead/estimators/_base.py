@@ -7,6 +7,7 @@ outputs are read (`_read`). Everything else is here.
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from levelhead import engine, metrics
 from levelhead.auditing import Audit
+from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _preparation
+from levelhead.estimators._complaints import check_numbers, explained
 from levelhead.estimators._preparation import Prepared, Rows
 from levelhead.prediction import Interval, Prediction
 from levelhead.theory.calibration import IDENTITY, Calibration, calibrate
@@ -360,12 +363,12 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         """X, y and weights as arrays of finite numbers."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], y_numeric=True, reset=reset, ensure_all_finite=False
-        )
+        with explained(X, y):
+            X, y = validate_data(
+                self, X, y, dtype=[np.float64, np.float32], y_numeric=True, reset=reset, ensure_all_finite=False
+            )
+            y = np.asarray(y, dtype=np.float64)
         X = self._finite_inputs(X)
-        y = np.asarray(y, dtype=np.float64)
-        _refuse_rows(~np.isfinite(y), "y", "NaN or infinite labels")
         if sample_weight is None:
             return X, y, None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -376,11 +379,14 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         return X, y, weight
 
     def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
+        with explained(X):
+            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
         return self._finite_inputs(X)
 
     def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
-        if not np.isfinite(X.sum(dtype=np.float64)):  # a cheap look first; a sum may also just overflow
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = X.sum(dtype=np.float64)
+        if not np.isfinite(total):  # a cheap look first; a sum may also just overflow
             bad = ~np.isfinite(X)
             if bad.any():
                 row, column = np.argwhere(bad)[0]
@@ -394,10 +400,13 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _check_parameters(self) -> None:
         """Refuse settings that the engine would not know by their name here."""
+        check_numbers(self)
         choices = {
             "target_scaling": ("robust", "standard", "none"),
             "learning_rate": ("cosine", "constant", "stairs"),
             "initial_outputs": ("robust", "zero"),
+            "activation": ACTIVATIONS,
+            "solver": OPTIMIZERS,
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -406,19 +415,13 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
             value = getattr(self, name)
             if value != "auto" and not (isinstance(value, (int, np.integer)) and value >= 1):
                 raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
-        if not (isinstance(self.n_members, (int, np.integer)) and self.n_members >= 1):
-            raise ValueError(f"n_members is {self.n_members!r}; give a whole number above 0")
         share = self.contamination
         known = share is None or share == "auto"
-        if not known and not (isinstance(share, (int, float)) and 0 <= share < 1):
+        if not known and not (isinstance(share, Real) and 0 <= share < 1):
             raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
         if share is not None and not self.out_of_fold:
             raise ValueError(
                 "contamination needs out-of-fold predictions: set out_of_fold=True, or contamination=None"
-            )
-        if self.early_stopping and not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f"validation_fraction is {self.validation_fraction}; it must lie between 0 and 1"
             )
 
     def _new_seed(self) -> int:
@@ -462,11 +465,3 @@ def _report(progress: engine.Progress) -> None:
         end="",
         file=sys.stderr,
     )
-
-
-def _refuse_rows(bad: np.ndarray, name: str, what: str) -> None:
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} has {np.count_nonzero(bad)} {what} (first at row {first}); remove or fix them"
-        )

@@ -16,6 +16,8 @@ TargetScaling = Literal["robust", "standard", "none"]
 
 _LARGEST_INPUT = 1e6  # scaled inputs and targets are cut here: beyond, float32 networks would overflow …
 _LARGEST_TARGET = 1e12  # … and a label this far off pulls no robust fit at all
+_LARGEST_LABEL = 1e300  # differences of labels must not overflow
+_SPREADS = (1e-140, 1e140)  # of labels: their squares must be floats, with room for small and large variances
 _MOST_COPIES = 20  # integer weights become copies of rows while they make the data at most this much longer
 
 
@@ -29,6 +31,8 @@ class Scale(NamedTuple):
         """Scaled values in float32, cut at ±largest."""
         with np.errstate(over="ignore"):
             scaled = (values - self.center) / self.spread
+            if not np.isfinite(scaled).all():  # a difference of two huge numbers may have overflowed
+                scaled = (0.5 * values - 0.5 * self.center) / self.spread * 2
         return np.clip(scaled, -largest, largest).astype(np.float32)
 
 
@@ -93,12 +97,13 @@ def arrange(X: NDArray[np.floating], y: FloatArray, sample_weight: FloatArray | 
     counts = np.ones(n, dtype=np.int64)
     weight = None
     if sample_weight is not None:
-        whole = sample_weight.astype(np.int64)
-        if (whole == sample_weight).all() and whole.sum() <= _MOST_COPIES * n:
-            counts = whole
+        largest = float(sample_weight.max())
+        relative = sample_weight / largest  # sums of huge weights would overflow
+        if largest * relative.sum() <= _MOST_COPIES * n and (np.trunc(sample_weight) == sample_weight).all():
+            counts = sample_weight.astype(np.int64)
         else:
             counts = (sample_weight > 0).astype(np.int64)
-            weight = (sample_weight * (counts.sum() / sample_weight.sum())).astype(np.float32)
+            weight = (relative * (counts.sum() / relative.sum())).astype(np.float32)
     order = np.argsort(key, kind="stable")
     order = order[counts[order] > 0]
     new = np.diff(key[order], prepend=key[order[0]] ^ np.uint64(1)) != 0
@@ -129,21 +134,31 @@ def target_scale(y: FloatArray, rows: Rows, how: TargetScaling) -> Scale:
     """Center and spread of the labels: median and median deviation, the paper's mean and deviation, or 0, 1."""
     if how == "none":
         return Scale(np.float64(0), np.float64(1))
-    visited = y[rows.index]
+    visited = np.clip(y[rows.index], -_LARGEST_LABEL, _LARGEST_LABEL)
     weight = None if rows.weight is None else rows.weight[rows.index]
     if how == "standard":
         largest = np.abs(visited).max() or 1.0
         mean = np.average(visited / largest, weights=weight)
         spread = np.sqrt(np.average((visited / largest - mean) ** 2, weights=weight))
-        return Scale(np.float64(mean * largest), np.float64(spread * largest or 1.0))
+        return _squarable(Scale(np.float64(mean * largest), np.float64(spread * largest or 1.0)))
     center = _quantile(visited, 0.5, weight)
     deviation = np.abs(visited - center)
     # The median deviation vanishes if half of the labels are equal; then a wider quantile sees the rest.
     for level, of_normal in ((0.5, 0.6745), (0.8, 1.2816), (0.95, 1.96), (1.0, 3.0)):
         spread = _quantile(deviation, level, weight) / of_normal
         if spread > 0:
-            return Scale(np.float64(center), np.float64(spread))
-    return Scale(np.float64(center), np.float64(max(abs(center), 1.0)))
+            return _squarable(Scale(np.float64(center), np.float64(spread)))
+    return _squarable(Scale(np.float64(center), np.float64(max(abs(center), 1.0))))
+
+
+def _squarable(scale: Scale) -> Scale:
+    """The scale itself, if variances in the units of y are numbers that a float can hold."""
+    if not _SPREADS[0] < scale.spread < _SPREADS[1]:
+        raise ValueError(
+            f"the labels y have a spread of {scale.spread:.3g}, and their variance would not fit into a float; "
+            f"fit y / {scale.spread:.0e} instead"
+        )
+    return scale
 
 
 def prepare(

@@ -1,0 +1,101 @@
+"""Keeps fitted models in a file that is safe to open, whoever wrote it.
+
+>>> import tempfile, numpy as np
+>>> from levelhead import GCPRegressor, load, save
+>>> X = np.linspace(-1, 1, 60)[:, None]
+>>> model = GCPRegressor(max_iter=5, random_state=0).fit(X, X[:, 0])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     again = load(save(model, f"{folder}/line.levelhead"))
+>>> bool((again.predict(X) == model.predict(X)).all())
+True
+
+A model file is an uncompressed zip archive: `levelhead.json` describes the model, and the arrays it mentions lie
+beside it in numpy's format, which other programs can read too. There is no pickle in it. What a file may
+name is an explicit list (`_allowed.py`): our estimators, scikit-learn's preprocessing, pipelines and linear
+models, and the parts of `tabular_pipeline`. A file that names anything else, or whose parts do not fit
+together, is refused before any of it is used. What opening a file can do is bounded by its size.
+
+Trees and boosting machines are not on the list: their compiled code follows the indices in a file blindly.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from levelhead.persistence import _archive
+from levelhead.persistence._archive import ModelFileError
+from levelhead.persistence._codec import Decoder, Encoder
+
+__all__ = ["ModelFileError", "load", "save"]
+
+AnyPath = str | os.PathLike[str]
+
+
+def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
+    """Write a model to a file, whole or not at all, and return the file's path.
+
+    Parameters
+    ----------
+    model : an estimator of ours, or a scikit-learn pipeline of well-known parts; fitted or not.
+    path : the file; its folder must exist. Any ending will do, `.levelhead` is customary.
+    overwrite : whether a file that exists may be replaced.
+
+    Raises
+    ------
+    TypeError : a part of the model is not on the list of what may be saved; the message says where it is.
+    FileExistsError : there is such a file already.
+    """
+    target = Path(path)
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"save takes an estimator, not {type(model).__name__!r}")
+    _refuse_existing(target, overwrite)
+    encoder = Encoder()
+    description = encoder.encode(model, "model")
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with partial.open("xb") as file:
+            _archive.write(file, description, encoder.arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        _refuse_existing(target, overwrite)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def load(path: AnyPath) -> Any:
+    """Read a model that `save` wrote. Nothing in the file is ever executed.
+
+    Raises
+    ------
+    FileNotFoundError : there is no such file.
+    ModelFileError : the file is no model, is damaged, comes from a newer version, or asks for something that
+        models are not made of.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            description, arrays = _archive.read(file)
+            model = Decoder(arrays).decode(description)
+        except ModelFileError as error:
+            raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+        except Warning:  # for those who turn warnings into errors: another version of scikit-learn wrote it
+            raise
+        # Numbers that do not fit together can fail in any constructor; to the reader it is all one: a bad file.
+        except Exception as error:
+            raise ModelFileError(
+                f"{os.fspath(path)} is damaged or was not written by levelhead.save: {error}"
+            ) from error
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError(f"{os.fspath(path)} holds no estimator but {type(model).__name__!r}")
+    return model
+
+
+def _refuse_existing(target: Path, overwrite: bool) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; give the name of a file")
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"{target} exists; give another path, or overwrite=True to replace it")

@@ -1,0 +1,144 @@
+"""The list of what a model file may name. Whatever is not here is refused, in saving as in loading.
+
+To be listed, something must do no harm whatever its attributes hold: no code runs from them, no file is
+opened, and no compiled loop trusts an index in them (`_soundness.py` checks the few that would). That is why
+trees are missing, and random generators.
+"""
+
+import importlib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields as dataclass_fields
+from functools import cache
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any
+
+from levelhead.persistence._archive import ModelFileError
+
+Parts = Mapping[str, Callable[[Any], Any]]
+
+
+def _names(listed: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(f"{module}.{name}" for module, names in listed.items() for name in names.split())
+
+
+_CLASSES = _names(
+    {
+        "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
+        "sklearn.decomposition": "PCA TruncatedSVD",
+        "sklearn.feature_extraction.text": "CountVectorizer TfidfTransformer TfidfVectorizer",
+        "sklearn.feature_selection": "SelectKBest SelectPercentile VarianceThreshold",
+        "sklearn.impute": "KNNImputer MissingIndicator SimpleImputer",
+        "sklearn.kernel_approximation": "Nystroem RBFSampler",
+        "sklearn.linear_model": "BayesianRidge ElasticNet HuberRegressor Lasso LinearRegression QuantileRegressor "
+        "Ridge RidgeCV TheilSenRegressor",
+        "sklearn.pipeline": "FeatureUnion Pipeline",
+        "sklearn.preprocessing": "Binarizer FunctionTransformer KBinsDiscretizer MaxAbsScaler MinMaxScaler "
+        "Normalizer OneHotEncoder OrdinalEncoder PolynomialFeatures PowerTransformer QuantileTransformer "
+        "RobustScaler StandardScaler TargetEncoder",
+        "sklearn.utils._metadata_requests": "MetadataRequest MethodMetadataRequest",
+        "skrub._apply_to_each_col": "ApplyToEachCol",
+        "skrub._check_input": "CheckInputDataFrame",
+        "skrub._clean_categories": "CleanCategories",
+        "skrub._clean_null_strings": "CleanNullStrings",
+        "skrub._datetime_encoder": "DatetimeEncoder",
+        "skrub._drop_uninformative": "DropUninformative",
+        "skrub._duration_to_float": "DurationToFloat",
+        "skrub._string_encoder": "StringEncoder",
+        "skrub._table_vectorizer": "PassThrough ShortReprDict TableVectorizer",
+        "skrub._to_datetime": "ToDatetime",
+        "skrub._to_float": "ToFloat",
+        "skrub._to_str": "ToStr",
+        "skrub.selectors._base": "All And Cols Filter Inv Or Sub XOr",
+    }
+)
+
+FUNCTIONS = _names(
+    {
+        "numpy": "absolute arcsinh arctan cbrt cos exp exp2 expm1 log log10 log1p log2 negative reciprocal rint "
+        "sign sin sinh sqrt square tanh",
+        "sklearn.feature_selection": "f_regression mutual_info_regression r_regression",
+        "skrub._dataframe._common": "is_any_date is_categorical is_numeric is_string",
+        "skrub._table_vectorizer": "_created_by_predicate",
+        "skrub.selectors._selectors": "_cardinality_below",
+    }
+)
+
+# Immutable values, rebuilt by their constructors: for each argument, how to get it from a value. None: all the
+# fields of a dataclass or a named tuple.
+RECORDS: Mapping[str, Parts | None] = MappingProxyType(
+    {
+        "levelhead.engine.Architecture": None,
+        "levelhead.engine.Network": None,
+        "levelhead.engine.OptimizerState": None,
+        "levelhead.estimators._preparation.Scale": None,
+        "levelhead.prediction.Prediction": {
+            part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
+        },
+        "levelhead.theory.calibration.Calibration": None,
+        "levelhead.theory.separation.ContaminationEstimate": None,
+        "pandas.DatetimeTZDtype": {"unit": attrgetter("unit"), "tz": lambda dtype: str(dtype.tz)},
+        "polars.Datetime": {part: attrgetter(part) for part in ("time_unit", "time_zone")},
+    }
+)
+
+# Settings through which a model could reach out of its file: a cache on disk, which is read with pickle; and
+# text that is taken for the name of a file.
+_FIXED = {"memory": None, "input": "content"}
+
+
+@cache
+def classes() -> frozenset[str]:
+    """Names of all classes whose instances a model may hold, every public estimator of ours included."""
+    ours = importlib.import_module("levelhead.estimators")
+    public = (name for name in ours.__all__ if isinstance(getattr(ours, name), type))
+    return _CLASSES | {f"levelhead.{name}" for name in public}
+
+
+def name_of(thing: Any, listed: Collection[str]) -> str | None:
+    """The name under which a class or function is listed, if it is."""
+    ending = f".{getattr(thing, '__name__', '')}"
+    home = str(getattr(thing, "__module__", None) or "numpy").partition(".")[0]
+    for name in listed:
+        if name.endswith(ending) and name.startswith(f"{home}.") and _get(name) is thing:
+            return name
+    return None
+
+
+def resolve(name: Any, listed: Collection[str]) -> Any:
+    """The class or function of a listed name; nothing is imported for a name that is not listed."""
+    if not isinstance(name, str) or name not in listed:
+        raise ModelFileError(
+            f"the file asks for {name!r}, which is not on the list of what models are made of"
+        )
+    try:
+        return _get(name)
+    except (ImportError, AttributeError) as error:
+        library = name.partition(".")[0]
+        extra = ": pip install 'levelhead[tables]'" if library in ("skrub", "pandas", "polars") else ""
+        raise ModelFileError(
+            f"the model needs {name}, which the {library} here does not have{extra}"
+        ) from error
+
+
+def parts(name: str, cls: type) -> Parts:
+    """Constructor arguments of a record, and how to read them off."""
+    given = RECORDS[name]
+    if given is not None:
+        return given
+    names = getattr(cls, "_fields", None) or [field.name for field in dataclass_fields(cls)]
+    return {field: attrgetter(field) for field in names}
+
+
+def check_attributes(attributes: Any, where: str, error: type[Exception]) -> None:
+    """Refuse what no attribute may be called, and settings that reach out of the file."""
+    for name, value in attributes.items():
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+            raise error(f"{where} has an attribute {name!r}, which no model has")
+        if name in _FIXED and value != _FIXED[name]:
+            raise error(f"{where}.{name} is {value!r}; in a model file it can only be {_FIXED[name]!r}")
+
+
+def _get(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,222 @@
+"""Models as JSON and arrays, and back: the types of values that are known, and nothing else.
+
+Numbers, text, None and lists are themselves in JSON. Everything else is an object with one key that names its
+kind, as in `{"tuple": [1, 2]}`. An instance is its allow-listed name and its attributes; a record (an
+immutable value of ours) is rebuilt by its own constructor, which checks it. Instances and arrays that occur
+twice are written once.
+"""
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from levelhead.persistence import _allowed, _soundness
+from levelhead.persistence._archive import ModelFileError
+
+_BUILTINS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, object)}
+_NUMPY_TYPES = "biufcSUmMO"
+_SCALARS = "biufcSUmM"
+
+
+class Encoder:
+    """Turns a model into JSON; arrays are put aside in `arrays` and go by number."""
+
+    def __init__(self) -> None:
+        self.arrays: list[NDArray[Any]] = []
+        self._seen: dict[int, dict[str, int]] = {}
+        self._alive: list[object] = []  # an id is only unique as long as its object lives
+        self._instances = 0
+
+    def encode(self, value: Any, where: str) -> Any:
+        """JSON for a value; `where` says in an error which part of the model it is."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if isfinite(value) else {"float": repr(value)}
+        if type(value) in (list, tuple, set, frozenset):
+            items = [self.encode(item, f"{where}[{k}]") for k, item in enumerate(_ordered(value))]
+            return items if type(value) is list else {type(value).__name__: items}
+        if type(value) is dict:
+            pairs = [
+                [self.encode(k, f"{where} key {k!r}"), self.encode(v, f"{where}[{k!r}]")]
+                for k, v in value.items()
+            ]
+            return {"dict": pairs}
+        if type(value) is slice:
+            return {"slice": [self.encode(v, where) for v in (value.start, value.stop, value.step)]}
+        if isinstance(value, (np.ndarray, np.generic, np.dtype)):
+            return self._numpy(value, where)
+        if isinstance(value, type):
+            return self._type(value, where)
+        return self._named(value, where)
+
+    def _numpy(self, value: Any, where: str) -> Any:
+        if isinstance(value, np.dtype):
+            if value.kind not in _NUMPY_TYPES:
+                raise _cannot(value, where)
+            return {"dtype": value.str}
+        if isinstance(value, np.generic):
+            if value.dtype.kind not in _SCALARS:
+                raise _cannot(value, where)
+            return {"scalar": [value.dtype.str, value.tobytes().hex()]}
+        if id(value) in self._seen:
+            return self._seen[id(value)]
+        if type(value) not in (np.ndarray, np.memmap) or value.dtype.kind not in _NUMPY_TYPES:
+            raise _cannot(value, where)
+        if value.dtype.kind == "O":
+            items = [self.encode(item, f"{where}[{k}]") for k, item in enumerate(value.ravel().tolist())]
+            return {"objects": [list(value.shape), items]}
+        self.arrays.append(np.asarray(value))
+        return self._remember(value, {"array": len(self.arrays) - 1})
+
+    def _type(self, value: type, where: str) -> Any:
+        if _BUILTINS.get(value.__name__) is value:
+            return {"builtin": value.__name__}
+        if issubclass(value, np.generic) and np.dtype(value).kind in _SCALARS:
+            return {"numpy type": np.dtype(value).name}
+        raise _cannot(value, where)
+
+    def _named(self, value: Any, where: str) -> Any:
+        """A function, record or instance that is on the list."""
+        if id(value) in self._seen:
+            return self._seen[id(value)]
+        function = _allowed.name_of(value, _allowed.FUNCTIONS)
+        if function is not None:
+            return {"function": function}
+        record = _allowed.name_of(type(value), _allowed.RECORDS)
+        if record is not None:
+            parts = _allowed.parts(record, type(value)).items()
+            fields = {k: self.encode(get(value), f"{where}.{k}") for k, get in parts}
+            return {"record": record, "fields": fields}
+        name = _allowed.name_of(type(value), _allowed.classes())
+        if name is None:
+            raise _cannot(value, where)
+        return self._instance(value, name, where)
+
+    def _instance(self, value: Any, name: str, where: str) -> Any:
+        number = self._instances
+        self._instances += 1
+        self._remember(value, {"same": number})
+        state = value.__getstate__() or {}
+        if not isinstance(state, dict):
+            raise _cannot(value, where)
+        _allowed.check_attributes(state, where, TypeError)
+        attributes = {k: self.encode(v, f"{where}.{k}") for k, v in state.items()}
+        return {"instance": name, "number": number, "attributes": attributes}
+
+    def _remember(self, value: object, reference: dict[str, int]) -> dict[str, int]:
+        self._alive.append(value)
+        self._seen[id(value)] = reference
+        return reference
+
+
+class Decoder:
+    """Rebuilds a model from JSON and arrays."""
+
+    def __init__(self, arrays: list[NDArray[Any]]) -> None:
+        self.arrays = arrays
+        self._instances: dict[int, Any] = {}
+        self._kinds: dict[str, Callable[[Any], Any]] = {
+            "float": lambda text: {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[text],
+            "tuple": lambda items: tuple(self._all(items)),
+            "set": lambda items: set(self._all(items)),
+            "frozenset": lambda items: frozenset(self._all(items)),
+            "dict": lambda pairs: {self.decode(k): self.decode(v) for k, v in pairs},
+            "slice": lambda items: slice(*self._all(items)),
+            "array": lambda k: self.arrays[_index(k)],
+            "objects": self._objects,
+            "scalar": self._scalar,
+            "dtype": lambda text: _dtype(text, _NUMPY_TYPES),
+            "builtin": lambda name: _BUILTINS[name],
+            "numpy type": lambda name: _dtype(name, _SCALARS).type,
+            "function": lambda name: _allowed.resolve(name, _allowed.FUNCTIONS),
+            "same": lambda k: self._instances[_index(k)],
+        }
+
+    def decode(self, value: Any) -> Any:
+        """The value that a piece of JSON describes."""
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, list):
+            return self._all(value)
+        if "instance" in value:
+            return self._instance(value["instance"], value["number"], value["attributes"])
+        if "record" in value:
+            return self._record(value["record"], value["fields"])
+        if len(value) != 1 or next(iter(value)) not in self._kinds:
+            raise ModelFileError(f"unknown kind of value: {', '.join(map(repr, list(value)[:5]))}")
+        ((kind, content),) = value.items()
+        return self._kinds[kind](content)
+
+    def _all(self, items: list[Any]) -> list[Any]:
+        return [self.decode(item) for item in items]
+
+    def _objects(self, content: list[Any]) -> NDArray[Any]:
+        shape, items = content
+        if any(_index(length) > max(len(items), 1) for length in shape):
+            raise ModelFileError(f"an array of {len(items)} objects declares the shape {shape}")
+        flat = np.empty(len(items), dtype=object)
+        for k, item in enumerate(items):
+            flat[k] = self.decode(item)
+        return flat.reshape(shape)
+
+    def _scalar(self, content: list[str]) -> Any:
+        dtype, content_hex = content
+        return np.frombuffer(bytes.fromhex(content_hex), dtype=_dtype(dtype, _SCALARS), count=1)[0]
+
+    def _record(self, name: str, fields: dict[str, Any]) -> Any:
+        cls = _allowed.resolve(name, _allowed.RECORDS)
+        expected = _allowed.parts(name, cls)
+        if set(fields) != set(expected):
+            raise ModelFileError(f"{name} has the fields {', '.join(fields)}; needed: {', '.join(expected)}")
+        arguments = {k: self.decode(v) for k, v in fields.items()}
+        _soundness.check_record(cls, arguments)
+        return cls(**arguments)
+
+    def _instance(self, name: str, number: int, attributes: dict[str, Any]) -> Any:
+        cls = _allowed.resolve(name, _allowed.classes())
+        instance = self._instances[_index(number)] = cls.__new__(cls)
+        state = {k: self.decode(v) for k, v in attributes.items()}
+        _allowed.check_attributes(state, name, ModelFileError)
+        if isinstance(instance, BaseEstimator):
+            missing = set(cls._get_param_names()) - set(state)
+            if missing:
+                raise ModelFileError(f"{name} lacks the parameters {', '.join(sorted(missing))}")
+            BaseEstimator.__setstate__(instance, state)  # warns if another version of scikit-learn wrote it
+        else:
+            vars(instance).update(state)
+        _soundness.check_instance(instance)
+        return instance
+
+
+def _index(k: Any) -> int:
+    if type(k) is not int or k < 0:
+        raise ModelFileError(f"{k!r} stands where a number of an array or instance should")
+    return k
+
+
+def _dtype(text: str, kinds: str) -> np.dtype[Any]:
+    dtype = np.dtype(str(text))
+    if dtype.kind not in kinds or dtype.names is not None:
+        raise ModelFileError(f"the type {text!r} does not occur in models")
+    return dtype
+
+
+def _ordered(items: Any) -> list[Any]:
+    """Sets in an order that does not change from run to run."""
+    return sorted(items, key=repr) if isinstance(items, (set, frozenset)) else list(items)
+
+
+def _cannot(value: Any, where: str) -> TypeError:
+    cls = value if isinstance(value, type) else type(value)
+    what = f"{cls.__module__}.{cls.__qualname__}"
+    if callable(value) and hasattr(value, "__qualname__"):
+        what = f"{value.__module__}.{value.__qualname__}"
+    return TypeError(
+        f"{where} is {what}, which a model file cannot hold: only what is on levelhead's list can be loaded "
+        "safely by others. Leave it out or replace it; with pickle or joblib you can save it for yourself"
+    )

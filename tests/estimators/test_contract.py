@@ -1,0 +1,119 @@
+"""scikit-learn's own checks, none of them expected to fail."""
+
+import doctest
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import levelhead
+from levelhead import (
+    BayesianBetaRegressor,
+    BetaDivergenceRegressor,
+    GammaDivergenceRegressor,
+    GaussianRegressor,
+    GCPRegressor,
+)
+from levelhead.estimators import gcp
+
+ALL = [GCPRegressor, GaussianRegressor, BetaDivergenceRegressor, GammaDivergenceRegressor, BayesianBetaRegressor]
+QUICK = {"hidden_layer_sizes": (8,), "max_iter": 3, "random_state": 0}
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 2))
+Y = X[:, 0] - X[:, 1] + 0.1 * RNG.normal(size=60)
+
+
+def checks():
+    for cls in ALL:
+        # Fewer epochs than by default, for time; array libraries other than numpy are not claimed to work.
+        for estimator, check in estimator_checks_generator(cls(max_iter=200)):
+            name = getattr(check, "func", check).__name__
+            if name != "check_array_api_input":
+                yield pytest.param(estimator, check, id=f"{cls.__name__}-{name}")
+
+
+@pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
+@pytest.mark.parametrize(("estimator", "check"), checks())
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_example_in_the_docstring():
+    assert doctest.testmod(gcp).failed == 0
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_parameters_have_the_names_that_mlp_regressor_gives_them(cls):
+    named = (
+        "hidden_layer_sizes activation solver learning_rate_init batch_size max_iter early_stopping "
+        "validation_fraction n_iter_no_change tol warm_start random_state verbose dropout weight_decay n_members "
+        "n_jobs shared_trunk target_scaling contamination"
+    )
+    assert set(named.split()) <= set(cls().get_params())
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_every_parameter_survives_cloning_and_repr(cls):
+    model = cls(dropout=0.2, n_members=2)
+    assert clone(model).get_params() == model.get_params()
+    assert "dropout=0.2" in repr(model)
+    assert "n_members=2" in repr(model)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_pickles_answer_the_same(cls):
+    model = cls(**QUICK).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_dist(X).member_var, model.predict_dist(X).member_var)
+
+
+def test_grid_search_over_a_pipeline_finds_the_step_size_that_learns():
+    pipeline = make_pipeline(StandardScaler(), GaussianRegressor(**QUICK | {"max_iter": 60}))
+    search = GridSearchCV(pipeline, {"gaussianregressor__learning_rate_init": [1e-6, 1e-2]}, cv=3).fit(X, Y)
+    assert search.best_params_ == {"gaussianregressor__learning_rate_init": 1e-2}
+    assert search.best_score_ > 0.5
+
+
+def test_cross_validation_in_processes_and_alone_agree():
+    model = GaussianRegressor(**QUICK)
+    one = cross_val_predict(model, X, Y, cv=3)
+    two = cross_val_predict(model, X, Y, cv=3, n_jobs=2)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_weights_are_routed_to_fit_and_score():
+    weight = np.where(np.arange(60) < 30, 1.0, 0.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = GaussianRegressor(**QUICK).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+        routed = pipeline.fit(X, Y, sample_weight=weight)
+        result = cross_validate(pipeline, X, Y, params={"sample_weight": weight + 1}, cv=2)
+    scaled = StandardScaler().fit_transform(X)
+    by_hand = GaussianRegressor(**QUICK).fit(scaled, Y, sample_weight=weight)
+    np.testing.assert_array_equal(routed.predict(X), by_hand.predict(scaled))
+    assert np.isfinite(result["test_score"]).all()
+
+
+def test_the_score_is_not_fooled_by_wrong_labels():
+    model = GaussianRegressor(**QUICK | {"max_iter": 100}).fit(X, Y)
+    spoilt = Y.copy()
+    spoilt[::15] += 1e6
+    assert model.score(X, spoilt) == pytest.approx(model.score(X, Y), abs=0.05)
+    assert Ridge().fit(X, Y).score(X, spoilt) < 0.01
+    assert get_scorer("neg_mean_absolute_error")(model, X, Y) < 0
+
+
+def test_public_names_are_found_lazily_and_listed():
+    for name in levelhead.__all__:
+        assert getattr(levelhead, name) is not None
+    assert set(levelhead.__all__) == set(dir(levelhead))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        levelhead.nothing  # noqa: B018
