@@ -21,8 +21,8 @@ $(VENV)/.has-%: pyproject.toml requirements/constraints.txt | $(BIN)/python
 	$(PIP) install --quiet -c requirements/constraints.txt -e '.[$*]'
 	@touch $@
 
-demo: $(call has,plot)
-	$(BIN)/python docs/pictures/demo.py
+demo: $(call has,cli)
+	$(BIN)/levelhead demo --force
 
 test: lint types contracts unit
 
@@ -48,9 +48,10 @@ coverage: $(call has,dev $(EXTRAS))
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not compiled"
 	$(BIN)/coverage report
 
-docs: $(call has,docs)
+docs: $(call has,docs cli)
 	$(BIN)/python docs/pictures/mathematics.py
-	$(BIN)/python docs/pictures/demo.py docs/assets
+	$(BIN)/levelhead demo --force
+	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(call has,dev)
