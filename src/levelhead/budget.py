@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-_TRIAL_ROWS = 3000
-_TRIAL_EPOCHS = (3, 9)
+_TRIAL_ROWS = 1000
+_TRIAL_EPOCHS = (2, 12)
 _MARGIN = 0.9  # of the time that is left; other programs run too
 
 
@@ -40,13 +40,16 @@ def _pace(regressor: Any, X: Any, y: Any) -> tuple[float, float]:
     few, many = _TRIAL_EPOCHS
     rows = X.iloc[some] if hasattr(X, "iloc") else X[some]
 
-    def trial(epochs: int) -> float:
+    def trial(epochs: int, **settings: Any) -> float:
         began = time.perf_counter()
-        clone(regressor).set_params(max_iter=epochs).fit(rows, y[some])
+        clone(regressor).set_params(max_iter=epochs, **settings).fit(rows, y[some])
         return time.perf_counter() - began
 
-    trial(1)  # compiles
-    short, long = trial(few), trial(many)
-    epoch = max(long - short, 1e-6) / (many - few)
+    plain = {"out_of_fold": False, "contamination": None, "batch_size": regressor._batch_size(len(y))}
+    trial(1, **plain)  # compiles
+    overhead = trial(1)
+    slope = (trial(many, **plain) - trial(few, **plain)) / (many - few)
+    members = regressor.n_members
+    networks = (2 * max(members, 5) + members) / 3  # that train at once, on average over both phases
     scale = len(y) / min(len(y), _TRIAL_ROWS)
-    return max(short - few * epoch, 0.0) * scale, epoch * scale
+    return overhead * scale, max(slope, 1e-6) * scale * networks / members

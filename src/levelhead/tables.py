@@ -194,7 +194,7 @@ def _parquet_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
         for batch in file.iter_batches(batch_size=rows):
             done += batch.num_rows
             yield _typed(batch.to_pandas()), done / total
-    except OSError as error:  # pyarrow's errors are OSErrors or ValueErrors
+    except (OSError, ValueError) as error:  # pyarrow has errors of either kind
         raise TableError(f"{path} is a damaged Parquet file ({error})") from error
 
 

@@ -23,7 +23,8 @@ def test_a_picture_is_the_same_on_every_run(
 
 
 def test_every_picture_is_shown_in_the_manual() -> None:
-    page = (PICTURES.parent / "mathematics.md").read_text()
+    pages = [PICTURES.parent / "mathematics.md", PICTURES.parents[1] / "README.md"]
+    page = "".join(path.read_text() for path in pages)
     shown = {
         path.stem for path in (PICTURES.parent / "assets").glob("*.svg") if f"assets/{path.name})" in page
     }

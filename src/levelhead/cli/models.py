@@ -99,7 +99,7 @@ def evaluate(
     """Measure a model on a table with labels: error, calibration, and what its uncertainty is worth."""
     loaded = levelhead.load(model)
     table = tables.training_table(data, target)
-    answer = metrics.predict_dist(loaded, tables.choose(table.X, _inputs(loaded, table.X), data))
+    answer = _prediction(loaded, table.X, data)
     told = _measures(table.y, answer)
     if as_json:
         screen.machine({"rows": len(table.y), **told, "remarks": table.remarks})
@@ -132,7 +132,6 @@ def _answers(
     """A frame with a row for every row of the piece."""
     import pandas as pd
 
-    inputs = tables.choose(piece, _inputs(model, piece), data)
     names = (
         {"row": np.arange(rows_before + 1, rows_before + len(piece) + 1)}
         if id_column is None
@@ -142,7 +141,7 @@ def _answers(
         return pd.DataFrame(
             names | {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "trust")}
         )
-    answer = metrics.predict_dist(model, inputs)
+    answer = _prediction(model, piece, data)
     interval = answer.interval(coverage)
     trust = np.full(len(piece), np.nan) if answer.member_alpha is None else answer.alpha
     told = {
@@ -155,9 +154,13 @@ def _answers(
     return pd.DataFrame(names | told)
 
 
-def _inputs(model: Any, frame: Any) -> list[str]:
-    """The columns that a model wants; those of the table itself if it was fitted to an array."""
-    return list(getattr(model, "feature_names_in_", frame.columns))
+def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:
+    """The model's answer for the columns it wants: all columns, if it was fitted to an array."""
+    inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
+    try:
+        return metrics.predict_dist(model, inputs)
+    except TypeError as error:  # saved by hand, of a kind that knows no distribution
+        raise ValueError(str(error)) from error
 
 
 def _measures(y: Any, answer: levelhead.Prediction) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 # How a cell begins that a spreadsheet would take for a formula, also after blanks.
-_FORMULA = re.compile(r"\s*[=+\-@\t\r|%]")
+_FORMULA = re.compile(r"\s*[=+\-@|%]|[\t\n]")
 
 
 def refuse(*paths: Path, force: bool) -> None:
@@ -63,12 +63,13 @@ def _compression(path: Path) -> str | None:
 
 
 def _harmless(cell: Any) -> Any:
-    if not isinstance(cell, str) or not _FORMULA.match(cell):
+    if not isinstance(cell, str):
         return cell
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")  # unquoted by csv, a lone \r would begin a new row
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
+        return f"'{cell}" if _FORMULA.match(cell) else cell
     return cell
 
 

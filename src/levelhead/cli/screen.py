@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 CANNOT, UNEXPECTED, INTERRUPTED = 1, 3, 130  # exit codes; 2 is a wrong call
-_EXPECTED = (ValueError, TypeError, OSError, ImportError, ArithmeticError, MemoryError)
+_EXPECTED = (ValueError, OSError, ImportError, ArithmeticError, MemoryError)
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
