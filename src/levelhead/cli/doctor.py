@@ -44,7 +44,7 @@ def doctor(as_json: options.Json = False) -> None:
     screen.facts("Machine", told["machine"].items())
     kernels = told["kernels"]
     screen.facts("Kernels", [("folder", kernels["folder"]), *kernels["compiled"].items()])
-    screen.table("\nExtras", [(name, _state(name, found)) for name, found in told["extras"].items()])
+    screen.facts("Extras", [(name, _state(name, found)) for name, found in told["extras"].items()])
     screen.facts("Data sets", told["data"].items())
 
 
