@@ -43,9 +43,11 @@ contracts: $(call has,dev)
 unit: $(call has,dev $(EXTRAS))
 	$(BIN)/python -m pytest
 
-# The compiled kernels run as plain Python here, so that their lines count.
+# The compiled kernels run as plain Python in the first pass, so that their lines count; what trains whole networks
+# needs them compiled.
 coverage: $(call has,dev $(EXTRAS))
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m "not compiled"
+	$(BIN)/coverage run --append -m pytest -m compiled
 	$(BIN)/coverage report
 
 docs: $(call has,docs cli)
@@ -54,8 +56,10 @@ docs: $(call has,docs cli)
 	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-bench: $(call has,dev)
+# The peers (torch, jax) come with the extra `bench`.
+bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py
+	$(BIN)/python bench/engine.py
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage

@@ -4,6 +4,8 @@ import os
 
 # Small LAPACK calls must not wait for threads that other processes keep busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Without it scikit-learn skips its check with array API dispatch; it is read when scipy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import pytest
 from sybil import Sybil

@@ -8,6 +8,8 @@ from levelhead.auditing import Audit, most_suspect
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.datasets import heteroscedastic, synthetic
 
+pytestmark = pytest.mark.compiled  # trains whole networks
+
 
 @pytest.fixture(scope="module")
 def spoilt():

@@ -12,6 +12,8 @@ from levelhead.contamination import Replaced
 from levelhead.datasets import heteroscedastic
 from levelhead.metrics import rmse
 
+pytestmark = pytest.mark.compiled  # trains whole networks
+
 
 @pytest.fixture(scope="module")
 def data():

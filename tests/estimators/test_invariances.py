@@ -13,7 +13,14 @@ from levelhead import (
     GCPRegressor,
 )
 
-ALL = [GCPRegressor, GaussianRegressor, BetaDivergenceRegressor, GammaDivergenceRegressor, BayesianBetaRegressor]
+pytestmark = pytest.mark.compiled
+ALL = [
+    GCPRegressor,
+    GaussianRegressor,
+    BetaDivergenceRegressor,
+    GammaDivergenceRegressor,
+    BayesianBetaRegressor,
+]
 N = 90
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(N, 3))
@@ -37,11 +44,20 @@ def same(one, two):
 
 @pytest.mark.parametrize("cls", ALL)
 def test_the_first_member_is_the_single_model(cls):
-    one, five = (model(cls, n_members=n).fit(X, Y).predict_dist(NEW) for n in (1, 5))
-    n_networks = len(five.member_mean) // 5  # a Bayesian member answers with many samples
-    np.testing.assert_array_equal(five.member_mean[:n_networks], one.member_mean)
-    np.testing.assert_array_equal(five.member_var[:n_networks], one.member_var)
-    assert (five.member_mean[-1] != one.member_mean[0]).any()
+    one, five = (model(cls, n_members=n).fit(X, Y) for n in (1, 5))
+    np.testing.assert_array_equal(five.networks_[0].weights, one.networks_[0].weights)
+    single, mixed = one.predict_dist(NEW).member_mean, five.predict_dist(NEW).member_mean
+    n_networks = len(mixed) // 5  # a Bayesian member answers with many samples
+    np.testing.assert_array_equal(mixed[:n_networks], single)
+    assert (mixed[-1] != single[0]).any()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_an_ensemble_of_one_is_no_ensemble(cls):
+    answer = model(cls, n_members=1).fit(X, Y).predict_dist(NEW)
+    plain = model(cls).fit(X, Y).predict_dist(NEW)
+    np.testing.assert_array_equal(answer.member_mean, plain.member_mean)
+    np.testing.assert_array_equal(answer.member_var, plain.member_var)
 
 
 @pytest.mark.parametrize("cls", ALL)

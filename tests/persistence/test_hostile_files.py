@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from levelhead import GCPRegressor, load, save
 from levelhead.persistence import ModelFileError
 
+pytestmark = pytest.mark.compiled
 X = np.linspace(-1, 1, 40)[:, None]
 RAN = []
 
@@ -227,6 +228,14 @@ def test_something_that_only_looks_like_an_architecture(good, tmp_path):
     refused(written(tmp_path / "m", document, good[1]), "Network.architecture")
 
 
+def test_an_array_that_is_copied_without_end(good, tmp_path):
+    document, members = copy.deepcopy(good[0]), dict(good[1])
+    members["arrays/0.npy"] = npy(np.ones(10**5))
+    copied = {"mean": {"array": 0}, "var": {"array": 0}, "alpha": None, "sigma": None}
+    step(document, 0)["copies"] = [{"record": "levelhead.prediction.Prediction", "fields": copied}] * 10**5
+    refused(written(tmp_path / "m", document, members), "over and over")
+
+
 def test_something_that_only_looks_like_a_network(good, tmp_path):
     document = copy.deepcopy(good[0])
     step(document, 1)["networks_"] = [impostor(network(document))]
@@ -397,8 +406,11 @@ def test_nesting_without_end(good, tmp_path):
 def test_another_version_of_scikit_learn_is_told(good, tmp_path):
     document = copy.deepcopy(good[0])
     step(document, 0)["_sklearn_version"] = "1.6.0"
+    path = written(tmp_path / "m", document, good[1])
     with pytest.warns(InconsistentVersionWarning, match=r"1\.6\.0"):
-        load(written(tmp_path / "m", document, good[1]))
+        load(path)
+    with pytest.raises(InconsistentVersionWarning):  # here, warnings are errors
+        load(path)
 
 
 def test_files_that_are_cut_short(good, tmp_path):

@@ -1,5 +1,7 @@
+import doctest
 import os
 import stat
+import sys
 
 import numpy as np
 import pandas as pd
@@ -30,14 +32,17 @@ from sklearn.preprocessing import (
 from levelhead import (
     BayesianBetaRegressor,
     BetaDivergenceRegressor,
+    CleanedRegressor,
     GammaDivergenceRegressor,
     GaussianRegressor,
     GCPRegressor,
     load,
+    persistence,
     save,
     tabular_pipeline,
 )
 
+pytestmark = pytest.mark.compiled
 N = 80
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 3))
@@ -72,6 +77,10 @@ def test_every_answer_is_the_same_to_the_last_bit(cls, tmp_path):
     assert again.n_iter_ == model.n_iter_
 
 
+def test_the_example_in_the_docstring():
+    assert doctest.testmod(persistence).failed == 0
+
+
 def test_what_was_learnt_about_wrong_labels_comes_along(tmp_path):
     model = gcp().fit(X, Y)
     again = load(save(model, tmp_path / "m"))
@@ -96,6 +105,59 @@ def test_unfitted_models_keep_their_settings(tmp_path):
         contamination=0.1, learning_rate_init=np.float64(0.01), tol=float("inf"), batch_size=np.int64(7)
     )
     assert load(save(model, tmp_path / "m")).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (1, (2.5, None)),
+        [True, "text", "\ud800"],
+        {"a": 1, 2: {"b": ()}, (1, 2): 3.0},
+        {3, 1, 2},
+        frozenset({"x"}),
+        slice(1, None, 2),
+        -0.0,
+        float("-inf"),
+        10**30,
+        np.float32,
+        float,
+        np.dtype("<f4"),
+        np.int8(-3),
+        np.float64("nan"),
+        np.datetime64("2020-01-02"),
+        np.str_("words"),
+        np.log1p,
+    ],
+    ids=repr,
+)
+def test_values_of_every_kind_come_back_as_they_were(value, tmp_path):
+    again = load(save(gcp(verbose=value), tmp_path / "m")).verbose
+    assert type(again) is type(value)
+    assert repr(again) == repr(value)
+
+
+def test_arrays_of_every_kind_come_back_as_they_were(tmp_path):
+    arrays = [
+        np.asfortranarray(X),
+        X[::2, ::-1],
+        np.array(3.5),
+        np.empty((0, 4)),
+        np.array(["a", "bcd"]),
+        np.array(["2020-01-01", "NaT"], dtype="M8[D]"),
+        np.array([["a", None], [1.5, np.nan]], dtype=object),
+        X > 0,
+    ]
+    for one, two in zip(arrays, load(save(gcp(verbose=arrays), tmp_path / "m")).verbose, strict=True):
+        assert one.dtype == two.dtype
+        assert one.shape == two.shape
+        assert repr(one.tolist()) == repr(two.tolist())
+
+
+def test_what_is_shared_stays_shared(tmp_path):
+    part, numbers = StandardScaler(), np.arange(3)
+    again = load(save(gcp(verbose=[part, part, numbers, numbers]), tmp_path / "m")).verbose
+    assert again[0] is again[1]
+    assert again[2] is again[3]
 
 
 def test_routed_weights_stay_routed(tmp_path):
@@ -207,6 +269,15 @@ def test_the_arrays_can_be_read_without_us(tmp_path):
     assert any(array.shape == weights.shape and (array == weights).all() for array in found)
 
 
+def test_cleaned_regressors_come_with_their_audit(tmp_path):
+    spoilt = np.where(np.arange(N) % 16 == 0, Y + 9, Y)
+    model = CleanedRegressor(HuberRegressor(), auditor=gcp(max_iter=30), random_state=0).fit(X, spoilt)
+    again = load(save(model, tmp_path / "m"))
+    np.testing.assert_array_equal(again.predict_dist(X).var, model.predict_dist(X).var)
+    np.testing.assert_array_equal(again.audit_.p_outlier, model.audit_.p_outlier)
+    np.testing.assert_array_equal(again.auditor_.audit(X, spoilt).z, model.auditor_.audit(X, spoilt).z)
+
+
 class Own(GCPRegressor):
     pass
 
@@ -219,6 +290,11 @@ class Own(GCPRegressor):
         (gcp(random_state=np.random.RandomState(0)), r"model\.random_state .*RandomState"),
         (make_pipeline(gcp(), memory="cache"), r"model\.memory is 'cache'"),
         (Own(), r"model is .*Own"),
+        (gcp(verbose=np.zeros(2, dtype="f4,i4")), r"model\.verbose is numpy\.ndarray"),
+        (gcp(verbose=np.ma.zeros(2)), r"model\.verbose is numpy.*MaskedArray"),
+        (gcp(verbose=np.dtype("f4,i4")), r"model\.verbose is numpy"),
+        (gcp(verbose={"a": [1, 2j]}), r"model\.verbose\['a'\]\[1\] is builtins\.complex"),
+        (gcp(verbose=os.PathLike), r"model\.verbose is os\.PathLike"),
         (RandomForestRegressor(), "model is .*RandomForestRegressor"),
         (make_pipeline(StandardScaler(), type), r"model\.steps\[1\]\[1\] is builtins\.type"),
         ("model", "takes an estimator"),
@@ -257,6 +333,13 @@ def test_the_file_has_the_permissions_of_any_other(tmp_path):
     (tmp_path / "plain").write_text("")
     saved = save(gcp(), tmp_path / "m")
     assert stat.S_IMODE(saved.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_a_missing_library_is_named_with_its_remedy(tmp_path, monkeypatch):
+    path = save(tabular_pipeline(gcp()), tmp_path / "m")
+    monkeypatch.setitem(sys.modules, "skrub._table_vectorizer", None)
+    with pytest.raises(persistence.ModelFileError, match=r"pip install 'levelhead\[tables\]'"):
+        load(path)
 
 
 def test_missing_files_and_folders(tmp_path):

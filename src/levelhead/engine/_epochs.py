@@ -1,89 +1,23 @@
 """The kernel that trains one network for a block of epochs, and what it is made of."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from levelhead.engine import _random
 from levelhead.engine._bits import as_float, as_int
 from levelhead.engine._jit import inline, kernel, leaf, part
-from levelhead.engine._simd import BLOCK, LANES, room
+from levelhead.engine._layout import LD_IN
+from levelhead.engine._records import BAD, BEST_EPOCH, DIVERGED, END, EPOCHS, RUNNING, STEPS, STOPPED
+from levelhead.engine._simd import BLOCK, LANES
 from levelhead.engine._team import barrier
-from levelhead.engine.networks import LD_IN, Layout, backward_block, forward_block
+from levelhead.engine.networks import backward_block, forward_block
 from levelhead.engine.objectives import sample_losses
 from levelhead.engine.optimizers import step_size, update
 from levelhead.engine.variational import add_divergence, add_sample, sample_weights
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
-
-
-class Data(NamedTuple):
-    """Rows that networks train on."""
-
-    X: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray  # empty: all 1
-
-
-class Settings(NamedTuple):
-    """A recipe as the kernels read it."""
-
-    objective: int
-    constants: np.ndarray
-    optimizer: int
-    learning_rate: float
-    schedule: int
-    rate: float
-    every: int
-    beta1: float
-    beta2: float
-    epsilon: float
-    momentum: float
-    batch: int
-    drop_last: int
-    threshold: int  # an entry is dropped if its 16 random bits are below
-    penalty: float
-    clip: float  # 0: none
-    patience: int
-    tol: float
-    n_samples: int  # 0: point weights
-    prior_std: float
-
-
-class Keys(NamedTuple):
-    """Random streams of a network."""
-
-    shuffle: np.uint64
-    dropout: np.uint64
-    posterior: np.uint64
-
-
-class State(NamedTuple):
-    """What training changes; the weights of a variational network are its locations followed by ρ."""
-
-    w: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    best: np.ndarray
-    best_score: np.ndarray
-    status: np.ndarray
-
-
-class Workspace(NamedTuple):
-    """What a thread needs beyond `Buffers`; the fields of variational networks are empty for others."""
-
-    g: np.ndarray  # gradients of the blocks of a minibatch
-    losses: np.ndarray  # of the held-out rows
-    live: np.ndarray  # 1 at weights, 0 at padding
-    noise: np.ndarray
-    drawn: np.ndarray
-    total: np.ndarray
-
-
-# Entries of State.status: steps and epochs done, epochs without improvement, the best epoch, how it ended.
-STEPS, EPOCHS, BAD, BEST_EPOCH, END, N_STATUS = range(6)
-RUNNING, STOPPED, DIVERGED = range(3)
+_GROUP = 16 * LANES
+_TINY = F(1e-35)
 
 
 @part
@@ -151,8 +85,14 @@ def batch_gradient(net, settings, data, rows, start, n, w, key, work, g, team):
 
 @inline
 def _share(size, rank, team_size):
-    """Where the share of a member of a team begins: whole vectors, so that each is treated alike."""
-    return size // LANES * rank // team_size * LANES
+    """Where the share of a member of a team of threads begins.
+
+    The compiler works through a loop in groups of vectors and rounds differently in what is left at its end.
+    Shares of whole groups leave the same end over, however many there are.
+    """
+    if rank == team_size:
+        return size
+    return size // _GROUP * rank // team_size * _GROUP
 
 
 @part
@@ -272,6 +212,15 @@ def _all_finite(array):
     return total == _ZERO
 
 
+@leaf
+def _flush(array):
+    # The running means of a unit that no longer gets a gradient decay into the numbers below the normal
+    # range, where rounding keeps them for ever and some processors take a hundred times as long.
+    for i in range(len(array)):
+        x = array[i]
+        array[i] = _ZERO if abs(x) < _TINY else x
+
+
 @part
 def _patience_gone(score, settings, state):
     """Keep the best weights; tell whether patience has run out."""
@@ -294,6 +243,8 @@ def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, 
     if len(held) > 0:
         score = _score(net, settings, data, held, state.w, work, space)
         scores[place] = score
+    _flush(state.first)
+    _flush(state.second)
     weights_finite = _all_finite(state.w) and _all_finite(state.first) and _all_finite(state.second)
     if not (np.isfinite(total) and np.isfinite(score) and weights_finite):
         status[END] = DIVERGED
@@ -330,14 +281,3 @@ def train_epochs(
 def whole_gradient(net, settings, data, rows, w, work, g, team):
     """Sum of the losses of all rows, and the gradient of their mean plus penalty in g."""
     return batch_gradient(net, settings, data, rows, 0, len(rows), w, np.uint64(0), work, g, team)
-
-
-def workspace(plan: Layout, batch: int, n_held: int, variational: bool) -> Workspace:
-    """Room for minibatches of a size, and for the samples of a variational network."""
-    n_blocks = max(-(-batch // BLOCK), 2 if variational else 1)
-    own = plan.size if variational else 0
-    sizes = (n_blocks * plan.size, n_held, own, own, own, 2 * own)
-    space = Workspace._make(room(*sizes))
-    if variational:
-        space.live[plan.place] = 1
-    return space

@@ -3,11 +3,10 @@
 `leaf`, `part`, `inline` and `precise` mark the functions that kernels are made of. `kernel` marks the few
 functions that Python calls: each is always called with one and the same set of argument types and is
 kept on disk. Numba's own cache asks only whether the file of the kernel itself has changed; ours asks about
-all sources of the engine, so that no kernel is ever built from old parts.
+everything that kernels are built from, so that none is ever made of old parts.
 """
 
 import hashlib
-import os
 import sys
 from contextlib import suppress
 from functools import partial
@@ -17,6 +16,8 @@ from typing import Any
 from numba import njit
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from levelhead.theory import _chebyshev
 
 JIT = not vars(config)["DISABLE_JIT"]
 
@@ -60,6 +61,8 @@ class _EngineCache(FunctionCache):
             loaded = super().load_overload(sig, target_context)
         except Exception:  # a truncated or foreign file is a miss, never a failure
             loaded = None
+            with suppress(OSError):
+                self.flush()
         if loaded is None:
             _announce()
         return loaded
@@ -71,7 +74,7 @@ class _EngineCache(FunctionCache):
 
 
 def _source_stamp() -> str:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(_chebyshev.__file__)]
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.read_bytes())
@@ -80,7 +83,7 @@ def _source_stamp() -> str:
 
 def _announce() -> None:
     global _announced
-    if not _announced and not os.environ.get("LEVELHEAD_QUIET"):
+    if not _announced:
         print(  # noqa: T201
             "levelhead: compiling the training kernels for this machine, once (about 15 seconds)",
             file=sys.stderr,

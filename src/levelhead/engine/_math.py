@@ -45,7 +45,7 @@ def exp(x):
 
 @precise
 def log(x):
-    """Ln x for x > 0; below the normal range as at its lower end, NaN for infinity."""
+    """The natural logarithm for x > 0; below the normal range as at its lower end, NaN for infinity."""
     safe = _SMALLEST if x < _SMALLEST else x
     bits = np.int32(as_int(safe) - _SQRT_HALF)
     e = F(np.int32(bits >> _SHIFT))

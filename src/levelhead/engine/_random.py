@@ -29,10 +29,13 @@ def at(key, counter):
 
 def stream(seed: int, network: int, purpose: int) -> np.uint64:
     """The key of one stream of one network."""
-    key = np.uint64(0)
-    for part in (seed, network, purpose):
-        key = at_array(key, np.array([part % 2**64], dtype=np.uint64))[0]
-    return key
+    key = 0
+    for part in (seed, network, purpose):  # `at` in whole numbers
+        x = (key + (part + 1) * int(_GOLDEN)) % 2**64
+        x = (x ^ (x >> 30)) * int(_FIRST) % 2**64
+        x = (x ^ (x >> 27)) * int(_SECOND) % 2**64
+        key = x ^ (x >> 31)
+    return np.uint64(key)
 
 
 def at_array(key: np.uint64, counters: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -123,7 +123,8 @@ class Stopping:
 
     The score is the mean loss of the held-out rows, without dropout, each row's loss capped at Tukey's upper
     fence q₇₅ + 1.5 (q₇₅ − q₂₅) of all of them, so that wrong labels among the held-out rows (up to a quarter)
-    cannot decide it. The weights of the best epoch are restored.
+    cannot decide it. The weights of the best epoch are restored; the state of the optimiser stays that of the
+    last one, should the training go on.
     """
 
     patience: int = 10
@@ -238,7 +239,8 @@ class Job:
     seed, network : the two integers from which every random number of this network is derived.
     rows : indices of its training rows, or None for all; a row may be named twice.
     held_out : indices of the rows that early stopping watches.
-    X, y, sample_weight : its own data; None means those given to `train`, which are shared, never copied.
+    X, y, sample_weight : its own data; None means those given to `train`, which are shared, never copied. A
+        job with its own X shares nothing; it may bring its own y or weights for the shared X.
     initial_outputs : the outputs of the untrained network at a typical input (biases of the output layer).
     start : a network to go on from; with the same seed, rows and recipe the result is that of one long run.
     """

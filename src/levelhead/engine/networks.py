@@ -1,126 +1,22 @@
-"""Weight layout, initialisation, and the forward and backward pass of one block of rows.
+"""The forward and backward pass of a block of rows, and the outputs of trained networks."""
 
-A kernel sees a network as one flat float32 vector in which every row of a weight matrix is padded with zeros
-to whole vectors of the processor. Hidden layers are stored as inputs × outputs, the output layer as outputs ×
-inputs, so that every inner loop runs along memory. The zeros of the padding have zero gradients and stay.
-"""
-
+import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 import numpy as np
 
 from levelhead.engine import _random
 from levelhead.engine._jit import inline, kernel, leaf, part
+from levelhead.engine._layout import ACT, LD_IN, LD_OUT, N_IN, B, W, layout
 from levelhead.engine._math import sigmoid, tanh
-from levelhead.engine._simd import BLOCK, LANES, mm, mm_nt, padded, room
-from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Float32, Network, Recipe
-from levelhead.engine.objectives import MAX_OUTPUTS
+from levelhead.engine._simd import BLOCK, mm, mm_nt
+from levelhead.engine.descriptions import Float32, Network
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
 _U16 = np.uint32(16)
 RELU, TANH, SILU = range(3)
-
-# Columns of the layer table.
-N_IN, N_OUT, LD_IN, LD_OUT, W, B, ACT = range(7)
-
-
-class Net(NamedTuple):
-    """Sizes of a network as the kernels read them."""
-
-    table: np.ndarray  # one row per layer of a trunk; offsets within the trunk
-    n_trunks: int
-    per_trunk: int  # outputs of one trunk
-    trunk_size: int  # padded weights of one trunk
-    act_size: int  # inputs and activations of one row of one trunk
-    width: int  # of the widest layer
-    activation: int
-
-
-class Buffers(NamedTuple):
-    """Workspace for one block of rows."""
-
-    rows: int  # at most so many
-    stride: int  # from the activations of one trunk to those of the next
-    acts: Float32  # the inputs, then the activations of each trunk and layer
-    slopes: Float32
-    out: Float32
-    grad: Float32
-    delta: Float32
-    labels: Float32
-    values: Float32
-    one: Float32
-
-
-class Layout(NamedTuple):
-    """Where everything stands in the padded vectors of an architecture."""
-
-    net: Net
-    place: np.ndarray  # of each weight of the flat public vector
-
-    @property
-    def size(self) -> int:
-        """Padded weights of the whole network."""
-        return self.net.n_trunks * self.net.trunk_size
-
-    def pack(self, flat: Float32) -> Float32:
-        """Public vector → padded vector."""
-        (full,) = room(self.size)
-        full[self.place] = flat
-        return full
-
-    def buffers(self, batch: int = BLOCK) -> Buffers:
-        """Workspace for one thread and minibatches of a size."""
-        net, rows = self.net, min(batch, BLOCK)
-        inputs = int(net.table[0, ACT])
-        stride = (net.act_size - inputs) * rows + LANES  # a power of 2 apart, trunks would share cache lines
-        outs = max(MAX_OUTPUTS, net.n_trunks * net.per_trunk) * BLOCK
-        acts = inputs * rows + net.n_trunks * stride
-        arrays = room(acts, acts, outs, outs, 2 * net.width * rows, BLOCK, BLOCK, 1)
-        arrays[-1][0] = 1
-        return Buffers(rows, stride, *arrays)
-
-
-def layout(architecture: Architecture) -> Layout:
-    """Lay out an architecture for the kernels."""
-    shapes = architecture.layer_shapes
-    table, places, size, act_size = [], [], 0, padded(shapes[0][0])
-    for layer, (n_in, n_out) in enumerate(shapes):
-        last = layer == len(shapes) - 1
-        ld_in, ld_out = padded(n_in), padded(n_out)
-        i, j = np.indices((n_in, n_out))
-        places.append((size + (j * ld_in + i if last else i * ld_out + j)).ravel())
-        w, size = size, size + (n_out * ld_in if last else n_in * ld_out)
-        places.append(size + np.arange(n_out))
-        table.append([n_in, n_out, ld_in, ld_out, w, size, act_size])
-        size += ld_out
-        act_size += 0 if last else ld_out
-    trunk = np.concatenate(places)
-    index = np.concatenate([trunk + t * size for t in range(architecture.n_trunks)])
-    rows = np.array(table, dtype=np.int64)
-    width = int(rows[:, [LD_IN, LD_OUT]].max())
-    activation = ACTIVATIONS.index(architecture.activation)
-    net = Net(rows, architecture.n_trunks, shapes[-1][1], size, act_size, width, activation)
-    return Layout(net, index)
-
-
-def initial_weights(architecture: Architecture, recipe: Recipe, key: np.uint64) -> Float32:
-    """Glorot-uniform or He-normal weights and zero biases."""
-    weights = np.zeros(architecture.n_weights, dtype=np.float32)
-    draw = _random.uniforms if recipe.init == "glorot" else _random.normals
-    drawn = draw(key, weights.size)
-    place = 0
-    for trunk in architecture.unpack(weights):
-        for W_layer, _ in trunk:
-            n_in, n_out = W_layer.shape
-            own = drawn[place : place + W_layer.size].reshape(W_layer.shape)
-            if recipe.init == "glorot":
-                W_layer[...] = (2 * own - 1) * np.sqrt(6 / (n_in + n_out))
-            else:
-                W_layer[...] = own * np.sqrt(2 / n_in)
-            place += W_layer.size
-    return weights
 
 
 @leaf
@@ -257,10 +153,11 @@ def _forward_rows(net, w, X, first, last, outputs, work):
                 outputs[start + i, q] = work.out[q * BLOCK + i]
 
 
-def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float32:
+def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = None) -> Float32:
     """Raw outputs of networks of one architecture: (networks, rows, outputs), float32, without dropout.
 
-    X is float32, rows × features; it is read in blocks, so memory beyond the answer does not grow with it.
+    X is float32, rows × features; it is read in blocks, so memory beyond the answer does not grow with
+    it. The answer does not depend on the number of threads; None means all cores.
     """
     networks = list(networks)
     if not networks:
@@ -268,7 +165,7 @@ def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float
     architecture = networks[0].architecture
     if any(network.architecture != architecture for network in networks):
         raise ValueError("the networks differ in architecture; call forward once for each architecture")
-    X = as_matrix(X, architecture.n_features)
+    X, n_threads = as_matrix(X, architecture.n_features), cores(n_threads)
     plan = layout(architecture)
     outputs = np.empty((len(networks), len(X), architecture.n_outputs), dtype=np.float32)
     grain = max(BLOCK, min(2**15, -(-len(X) // (4 * n_threads) // BLOCK) * BLOCK))
@@ -278,7 +175,7 @@ def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float
     def run(task):
         k, start = task
         end = min(start + grain, len(X))
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             _forward_rows(plan.net, weights[k], X, start, end, outputs[k], plan.buffers())
 
     if n_threads == 1 or len(tasks) == 1:
@@ -288,6 +185,16 @@ def forward(networks: list[Network], X: Float32, *, n_threads: int = 1) -> Float
         with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(run, tasks))
     return outputs
+
+
+def cores(n_threads: int | None) -> int:
+    """The number of threads asked for, or as many as there are cores for this process."""
+    if n_threads is not None:
+        if n_threads < 1:
+            raise ValueError(f"n_threads is {n_threads}; it must be 1 or more, or None for all cores")
+        return n_threads
+    available = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(available(0)) if available else os.cpu_count() or 1
 
 
 class _Writable:

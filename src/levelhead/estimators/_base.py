@@ -134,24 +134,24 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         rest = max(1, total - first)
         finished = self._train(trusted, seed + 1, None, start, epochs=rest)
         if self.separation_ is not None:
-            self._carry_over(early, self._read(self._forward(finished, data.X)), fold)
+            self._carry_over(early, self._read(self._forward(finished, data.X)), fold, data.rows.index)
         self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
 
-    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray) -> None:
+    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray, visits: np.ndarray) -> None:
         """Make what was learnt from the first phase's answers fit those of the finished members.
 
         Suspect labels count less in the second phase, which takes their part of the variance away: the
         calibration must not do so again. And a mixture of members adds their disagreement to the variance,
         where the residuals of single networks have it already.
         """
-        change = late.variance / early.variance[: self.n_members]
+        change = (late.variance / early.variance[: self.n_members])[:, visits]
         self.calibration_ = self.calibration_.after(float(np.exp(np.median(np.log(change)))))
         if self.n_members > 1:
             row = np.arange(len(fold))
             alone = early.mean[fold, row]
             others = (early.mean.sum(axis=0) - alone) / (len(early.mean) - 1)
             relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
-            self.disagreement_ = float(min(np.median(relative) / _MEDIAN_CHI2, 0.5))
+            self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
 
     def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
         """Calibration, share of wrong labels, and the probability that each label is one of them."""
@@ -171,6 +171,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
         self.calibration_ = IDENTITY
         self.separation_ = None
         self.disagreement_ = 0.0
+        self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
     @property
     def contamination_(self) -> float:
@@ -365,7 +366,13 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         with explained(X, y):
             X, y = validate_data(
-                self, X, y, dtype=[np.float64, np.float32], y_numeric=True, reset=reset, ensure_all_finite=False
+                self,
+                X,
+                y,
+                dtype=[np.float64, np.float32],
+                y_numeric=True,
+                reset=reset,
+                ensure_all_finite=False,
             )
             y = np.asarray(y, dtype=np.float64)
         X = self._finite_inputs(X)
@@ -417,7 +424,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator, ABC):
                 raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
         share = self.contamination
         known = share is None or share == "auto"
-        if not known and not (isinstance(share, Real) and 0 <= share < 1):
+        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
             raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
         if share is not None and not self.out_of_fold:
             raise ValueError(
@@ -435,7 +442,7 @@ def _auto_batch_size(n_visits: int) -> int:
 
 def _auto_steps(n_visits: int) -> float:
     """Steps of each network in all: enough to converge on small data, some passes through large."""
-    return float(np.clip(6 * n_visits / 32 * 10, 9_000, 40_000))
+    return float(np.clip(1.875 * n_visits, 9_000, 40_000))
 
 
 def _afresh(network: engine.Network) -> engine.Network:

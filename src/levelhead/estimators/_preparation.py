@@ -18,6 +18,8 @@ _LARGEST_INPUT = 1e6  # scaled inputs and targets are cut here: beyond, float32 
 _LARGEST_TARGET = 1e12  # … and a label this far off pulls no robust fit at all
 _LARGEST_LABEL = 1e300  # differences of labels must not overflow
 _SPREADS = (1e-140, 1e140)  # of labels: their squares must be floats, with room for small and large variances
+_ROUNDING = 1e-9  # a spread this much smaller than the next wider one is rounding, not noise
+_LEAST_SHARE = 0.1  # of the unweighted deviation of a column, which its weighted deviation may shrink to
 _MOST_COPIES = 20  # integer weights become copies of rows while they make the data at most this much longer
 
 
@@ -99,7 +101,8 @@ def arrange(X: NDArray[np.floating], y: FloatArray, sample_weight: FloatArray | 
     if sample_weight is not None:
         largest = float(sample_weight.max())
         relative = sample_weight / largest  # sums of huge weights would overflow
-        if largest * relative.sum() <= _MOST_COPIES * n and (np.trunc(sample_weight) == sample_weight).all():
+        few = relative.sum() <= _MOST_COPIES * n / largest
+        if few and (np.trunc(sample_weight) == sample_weight).all():
             counts = sample_weight.astype(np.int64)
         else:
             counts = (sample_weight > 0).astype(np.int64)
@@ -124,7 +127,9 @@ def input_scale(X: NDArray[np.floating], rows: Rows) -> Scale:
         weight = None if rows.weight is None else rows.weight[rows.index]
         mean = np.average(column, weights=weight)
         center[j] = mean * largest
-        spread[j] = np.sqrt(np.average((column - mean) ** 2, weights=weight)) * largest
+        deviation = np.sqrt(np.average((column - mean) ** 2, weights=weight))
+        # A row that outweighs all others must not throw them out to where networks overflow.
+        spread[j] = max(deviation, _LEAST_SHARE * column.std()) * largest
     constant = ~(spread > 1e-12 * np.abs(center))
     spread[constant] = np.maximum(np.abs(center[constant]), 1.0)
     return Scale(center, spread)
@@ -143,10 +148,12 @@ def target_scale(y: FloatArray, rows: Rows, how: TargetScaling) -> Scale:
         return _squarable(Scale(np.float64(mean * largest), np.float64(spread * largest or 1.0)))
     center = _quantile(visited, 0.5, weight)
     deviation = np.abs(visited - center)
-    # The median deviation vanishes if half of the labels are equal; then a wider quantile sees the rest.
-    for level, of_normal in ((0.5, 0.6745), (0.8, 1.2816), (0.95, 1.96), (1.0, 3.0)):
-        spread = _quantile(deviation, level, weight) / of_normal
-        if spread > 0:
+    # The median deviation says nothing if half of the labels are equal, or differ by rounding only; then a wider
+    # quantile sees the rest.
+    levels = ((0.5, 0.6745), (0.8, 1.2816), (0.95, 1.96), (1.0, 3.0))
+    spreads = [_quantile(deviation, level, weight) / of_normal for level, of_normal in levels]
+    for spread, wider in zip(spreads, [*spreads[1:], spreads[-1]], strict=True):
+        if spread > _ROUNDING * wider:
             return _squarable(Scale(np.float64(center), np.float64(spread)))
     return _squarable(Scale(np.float64(center), np.float64(max(abs(center), 1.0))))
 

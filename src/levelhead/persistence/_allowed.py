@@ -68,6 +68,7 @@ FUNCTIONS = _names(
 # fields of a dataclass or a named tuple.
 RECORDS: Mapping[str, Parts | None] = MappingProxyType(
     {
+        "levelhead.auditing.Audit": None,
         "levelhead.engine.Architecture": None,
         "levelhead.engine.Network": None,
         "levelhead.engine.OptimizerState": None,

@@ -20,6 +20,7 @@ from levelhead.persistence._archive import ModelFileError
 _BUILTINS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, object)}
 _NUMPY_TYPES = "biufcSUmMO"
 _SCALARS = "biufcSUmM"
+_MOST_MENTIONS = 8
 
 
 class Encoder:
@@ -119,6 +120,8 @@ class Decoder:
 
     def __init__(self, arrays: list[NDArray[Any]]) -> None:
         self.arrays = arrays
+        # Some constructors copy their arrays: a file that names one array a million times must not get them all.
+        self._room = 2**20 + _MOST_MENTIONS * sum(array.nbytes for array in arrays)
         self._instances: dict[int, Any] = {}
         self._kinds: dict[str, Callable[[Any], Any]] = {
             "float": lambda text: {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[text],
@@ -127,7 +130,7 @@ class Decoder:
             "frozenset": lambda items: frozenset(self._all(items)),
             "dict": lambda pairs: {self.decode(k): self.decode(v) for k, v in pairs},
             "slice": lambda items: slice(*self._all(items)),
-            "array": lambda k: self.arrays[_index(k)],
+            "array": self._array,
             "objects": self._objects,
             "scalar": self._scalar,
             "dtype": lambda text: _dtype(text, _NUMPY_TYPES),
@@ -154,6 +157,13 @@ class Decoder:
 
     def _all(self, items: list[Any]) -> list[Any]:
         return [self.decode(item) for item in items]
+
+    def _array(self, k: int) -> NDArray[Any]:
+        array = self.arrays[_index(k)]
+        self._room -= array.nbytes
+        if self._room < 0:
+            raise ModelFileError("the file mentions the same arrays over and over")
+        return array
 
     def _objects(self, content: list[Any]) -> NDArray[Any]:
         shape, items = content
@@ -185,7 +195,9 @@ class Decoder:
         if isinstance(instance, BaseEstimator):
             missing = set(cls._get_param_names()) - set(state)
             if missing:
-                raise ModelFileError(f"{name} lacks the parameters {', '.join(sorted(missing))}")
+                raise ModelFileError(
+                    f"{name} lacks the parameters {', '.join(sorted(missing))}: another version wrote the file"
+                )
             BaseEstimator.__setstate__(instance, state)  # warns if another version of scikit-learn wrote it
         else:
             vars(instance).update(state)
