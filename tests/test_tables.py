@@ -2,6 +2,7 @@
 
 import bz2
 import decimal
+import doctest
 import gzip
 import lzma
 import zipfile
@@ -147,6 +148,7 @@ def test_a_missing_column_suggests_the_nearest(asked: str, hint: str, written: W
         ("x,y\n1,2\n1,2,3\n", "line 3 has 3 cells where 2 are expected"),
         ("x,y\n1,a\n2,b\n", "'y' holds no number"),
         ("y\n1\n2\n", "no column besides 'y'"),
+        ('x,y\n1,"' + "2\n" * 70_000, "quotation mark left open"),
         ("x\0y,y\n1,2\n", "zero bytes"),
     ],
 )
@@ -208,3 +210,7 @@ def test_pieces_make_up_the_whole(ending: str, tmp_path: Path) -> None:
     assert joined["word"].tolist() == frame["word"].tolist()
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+def test_the_example_in_the_docstring() -> None:
+    assert doctest.testmod(tables) == (0, 4)

@@ -61,7 +61,10 @@ def detect(path: Path) -> Dialect:
         text = text[: text.rfind("\n") + 1] or text  # the last line may be cut
     if not text.strip():
         raise TableError(f"{path} is empty")
-    separator, rows = _separator(text)
+    try:
+        separator, rows = _separator(text)
+    except csv.Error as error:
+        raise TableError(f"{path} cannot be split into cells ({error}); is a quotation mark left open?") from error
     header, body = rows[0], rows[1:]
     if all(_is_number(cell) for cell in header):
         raise TableError(

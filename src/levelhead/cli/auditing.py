@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import levelhead
 from levelhead import tables
 from levelhead.cli import options, output, screen
@@ -64,7 +62,7 @@ def _tell(
     paths: tuple[Path, Path],
     as_json: bool,
 ) -> None:
-    low, high = verdict.epsilon_interval
+    (low, high), level = verdict.epsilon_interval, verdict.false_alarm_rate
     if as_json:
         screen.machine(
             {
@@ -72,7 +70,7 @@ def _tell(
                 "share_wrong": verdict.epsilon,
                 "share_wrong_interval": [low, high],
                 "called_wrong": len(suspects),
-                "false_alarm_rate": verdict.false_alarm_rate,
+                "false_alarm_rate": level,
                 "suspect_rows": suspects["row"].tolist(),
                 "remarks": table.remarks,
                 "files": [str(path) for path in paths],
@@ -83,7 +81,7 @@ def _tell(
         screen.note(remark)
     screen.say(
         f"About {verdict.epsilon:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
-        f"{len(suspects):,} are called wrong, at most {verdict.false_alarm_rate:.0%} of them falsely."
+        f"{len(suspects):,} are called wrong (expecting at most {level:.0%} false alarms among them)."
     )
     shown = suspects.head(_ON_SCREEN)
     names = [shown.columns[1]] if table.identity is not None else []
@@ -95,12 +93,16 @@ def _tell(
             (
                 row["row"],
                 *(row[name] for name in names),
-                *(f"{np.float64(row[name]):.4g}" for name in numbers),
+                *(_short(row[name]) for name in numbers),
             )
             for row in shown.to_dict("records")
         ],
     )
     screen.say(f"Wrote {paths[0]} and {paths[1]}.")
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
 
 
 def _draw(verdict: levelhead.Audit, path: Path) -> None:

@@ -30,7 +30,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         try:
             with _notes():
                 function(*args, **options)
-        except (typer.Exit, typer.Abort):
+        except (typer.Exit, typer.Abort, BrokenPipeError):  # typer ends quietly when nobody reads on
             raise
         except KeyboardInterrupt:
             _fail("interrupted; no file was written", INTERRUPTED)
