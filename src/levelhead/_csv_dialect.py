@@ -64,7 +64,9 @@ def detect(path: Path) -> Dialect:
     try:
         separator, rows = _separator(text)
     except csv.Error as error:
-        raise TableError(f"{path} cannot be split into cells ({error}); is a quotation mark left open?") from error
+        raise TableError(
+            f"{path} cannot be split into cells ({error}); is a quotation mark left open?"
+        ) from error
     header, body = rows[0], rows[1:]
     if all(_is_number(cell) for cell in header):
         raise TableError(
