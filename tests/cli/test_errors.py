@@ -121,6 +121,37 @@ def test_a_table_without_rows_gives_a_table_without_rows(fitted: Path, small: Pa
     assert (small / "out.csv").read_text() == "id,mean,std,lower,upper,trust\n"
 
 
+def test_an_id_column_of_any_name(fitted: Path, small: Path) -> None:
+    (small / "new.csv").write_text("x,mean\n1,a\n2,b\n")
+    done = RUNNER.invoke(app, ["predict", str(fitted), "new.csv", "-o", "out.csv", "--id-column", "mean"])
+    assert done.exit_code == 0, done.stderr
+    lines = (small / "out.csv").read_text().splitlines()
+    assert lines[0] == "mean (id),mean,std,lower,upper,trust"
+    assert [line[0] for line in lines[1:]] == ["a", "b"]
+
+
+def test_too_few_rows_for_an_audit(small: Path) -> None:
+    (small / "few.csv").write_text("x,y\n" + "1,2\n" * 29)
+    assert (
+        "few.csv has 29 rows with a label; an audit needs at least 30"
+        in failure("audit", "few.csv", "-t", "y")[1]
+    )
+
+
+@pytest.mark.compiled
+def test_an_audit_that_finds_nothing(small: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = [f"{x},{x + 0.1 * e},{i}\n" for i, (x, e) in enumerate(rng.normal(size=(60, 2)))]
+    (small / "clean.csv").write_text("x,y,row\n" + "".join(lines))
+    done = RUNNER.invoke(
+        app, ["audit", "clean.csv", "-t", "y", "--id-column", "row", "--members", "1", "--out", "new"]
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "0 are called wrong" in done.stdout
+    assert "Suspect" not in done.stdout
+    assert (small / "new" / "labels.csv").read_text().startswith("row,row (id),given_label,")
+
+
 def test_debug_shows_the_traceback(small: Path) -> None:
     result = RUNNER.invoke(app, ["audit", "nothing.csv", "-t", "y", "--debug"])
     assert isinstance(result.exception, ValueError)

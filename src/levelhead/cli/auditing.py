@@ -9,6 +9,7 @@ from levelhead.cli import options, output, screen
 from levelhead.cli.models import fitted
 
 _ON_SCREEN = 10
+LEAST_ROWS = 30  # of `NetworkRegressor.audit`
 
 
 @screen.command
@@ -37,6 +38,8 @@ def audit(
             f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
         )
     table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
+    if len(table.y) < LEAST_ROWS:
+        raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     model = fitted(table, members, seed, time_budget)
     verdict = model[-1].audit(model[:-1].transform(table.X), table.y, false_alarm_rate)
     suspects = _suspects(verdict, table, id_column)
@@ -49,9 +52,9 @@ def audit(
 def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
     """The suspect labels, the most suspect first, by their rows in the file."""
     frame = verdict.to_frame().drop(columns="is_label_issue")
-    if table.identity is not None:
-        frame.insert(0, id_column if id_column not in frame.columns else f"{id_column} (id)", table.identity)
     frame.insert(0, "row", table.row)
+    if id_column is not None:
+        frame.insert(1, output.free_name(id_column, frame.columns), table.identity)
     return frame.iloc[verdict.issues]
 
 
@@ -83,22 +86,20 @@ def _tell(
         f"About {verdict.epsilon:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
         f"{len(suspects):,} are called wrong (expecting at most {level:.0%} false alarms among them)."
     )
-    shown = suspects.head(_ON_SCREEN)
-    names = [shown.columns[1]] if table.identity is not None else []
-    numbers = ("given_label", "predicted_label", "std", "p_outlier")
-    screen.table(
-        f"Most suspect of {len(suspects):,}" if len(suspects) > _ON_SCREEN else "Suspect",
-        ["row", *names, "given", "expected", "± std", "probability"],
-        [
-            (
-                row["row"],
-                *(row[name] for name in names),
-                *(_short(row[name]) for name in numbers),
-            )
-            for row in shown.to_dict("records")
-        ],
-    )
+    if len(suspects):
+        _show(suspects, named=table.identity is not None)
     screen.say(f"Wrote {paths[0]} and {paths[1]}.")
+
+
+def _show(suspects: Any, named: bool) -> None:
+    """The first few suspects, as a table on the screen."""
+    columns = [*suspects.columns[: 2 if named else 1], "given_label", "predicted_label", "std", "p_outlier"]
+    shown = suspects[columns].head(_ON_SCREEN)
+    screen.table(
+        f"Most suspect of {len(suspects):,}" if len(suspects) > len(shown) else "Suspect",
+        [*columns[:-4], "given", "expected", "± std", "probability"],
+        [(*row[:-4], *map(_short, row[-4:])) for row in shown.itertuples(index=False)],
+    )
 
 
 def _short(number: float) -> str:

@@ -11,6 +11,7 @@ from levelhead import metrics, tables
 from levelhead.cli import options, output, screen
 
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
+_NOTHING: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "trust")}
 _SHARES_DROPPED = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -132,26 +133,24 @@ def _answers(
     """A frame with a row for every row of the piece."""
     import pandas as pd
 
-    names = (
-        {"row": np.arange(rows_before + 1, rows_before + len(piece) + 1)}
-        if id_column is None
-        else {id_column: tables.choose(piece, [id_column], data)[id_column].to_numpy()}
-    )
-    if not len(piece):
-        return pd.DataFrame(
-            names | {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "trust")}
-        )
-    answer = _prediction(model, piece, data)
+    told = pd.DataFrame(_told(_prediction(model, piece, data), coverage) if len(piece) else _NOTHING)
+    if id_column is None:
+        told.insert(0, "row", np.arange(rows_before + 1, rows_before + len(piece) + 1))
+    else:
+        names = tables.choose(piece, [id_column], data)[id_column].to_numpy()
+        told.insert(0, output.free_name(id_column, told.columns), names)
+    return told
+
+
+def _told(answer: levelhead.Prediction, coverage: float) -> dict[str, Any]:
     interval = answer.interval(coverage)
-    trust = np.full(len(piece), np.nan) if answer.member_alpha is None else answer.alpha
-    told = {
+    return {
         "mean": answer.mean,
         "std": answer.std,
         "lower": interval.lower,
         "upper": interval.upper,
-        "trust": trust,
+        "trust": np.full(len(answer), np.nan) if answer.member_alpha is None else answer.alpha,
     }
-    return pd.DataFrame(names | told)
 
 
 def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:

@@ -3,7 +3,7 @@
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,11 @@ def _harmless(cell: Any) -> Any:
     except ValueError:
         return f"'{cell}" if _FORMULA.match(cell) else cell
     return cell
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name of a column, changed if it is taken."""
+    return f"{name} (id)" if name in taken else name
 
 
 @contextmanager
