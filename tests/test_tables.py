@@ -7,10 +7,13 @@ import gzip
 import lzma
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -144,6 +147,7 @@ def test_a_missing_column_suggests_the_nearest(asked: str, hint: str, written: W
     [
         ("", "is empty"),
         ("\n \n", "is empty"),
+        ('"', "is empty"),
         ("1,2\n3,4\n", "no header"),
         ("x,y\n1,2\n1,2,3\n", "line 3 has 3 cells where 2 are expected"),
         ("x,y\n1,a\n2,b\n", "'y' holds no number"),
@@ -155,6 +159,25 @@ def test_a_missing_column_suggests_the_nearest(asked: str, hint: str, written: W
 def test_what_is_no_table_is_refused_in_words(text: str, complaint: str, written: Write) -> None:
     with pytest.raises(TableError, match=complaint):
         training_table(written(text), "y")
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    head=st.sampled_from(["", "x,y\n", "x;y\n1;2\n"]),
+    rest=st.lists(st.sampled_from([*"ab120,;|\t\n\r\"' .-=é%", "NA", "x,y\n1,2\n"]), max_size=60).map(
+        "".join
+    ),
+    encoding=st.sampled_from(["utf-8", "cp1252", "utf-16"]),
+)
+def test_whatever_a_file_holds_it_is_a_table_or_a_table_error(
+    head: str, rest: str, encoding: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "any.csv"
+    path.write_bytes((head + rest).encode(encoding))
+    with suppress(TableError):
+        table = training_table(path, "y")
+        assert len(table.X) == len(table.y) == len(table.row)
+        assert np.isfinite(table.y).all()
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

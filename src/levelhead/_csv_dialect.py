@@ -59,14 +59,14 @@ def detect(path: Path) -> Dialect:
         raise TableError(f"{path} is no text table: it holds zero bytes; give CSV or Parquet")
     if not complete:
         text = text[: text.rfind("\n") + 1] or text  # the last line may be cut
-    if not text.strip():
-        raise TableError(f"{path} is empty")
     try:
         separator, rows = _separator(text)
     except csv.Error as error:
         raise TableError(
             f"{path} cannot be split into cells ({error}); is a quotation mark left open?"
         ) from error
+    if not rows:
+        raise TableError(f"{path} is empty")
     header, body = rows[0], rows[1:]
     if all(_is_number(cell) for cell in header):
         raise TableError(
@@ -126,7 +126,7 @@ def _separator(text: str) -> tuple[str, list[list[str]]]:
     """The separator that splits most lines into the same number of cells, and the lines so split."""
     best: tuple[float, int, str, list[list[str]]] | None = None
     for separator in _SEPARATORS:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(row)]
+        rows = _cells(text, separator)
         agreement, width = _agreement(rows)
         if width > 1 and (best is None or (agreement, width) > best[:2]):
             best = agreement, width, separator, rows
@@ -136,11 +136,18 @@ def _separator(text: str) -> tuple[str, list[list[str]]]:
     agreement, width = _agreement(rows[1:] or rows)  # a header may lack the name of the index
     if width > 1 and agreement == 1 and width - len(rows[0]) in (0, 1):
         return _SPACES, rows
-    return ",", [row for row in csv.reader(io.StringIO(text)) if any(row)]
+    return ",", _cells(text, ",")
+
+
+def _cells(text: str, separator: str) -> list[list[str]]:
+    """The lines that are not empty, split."""
+    return [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(map(str.strip, row))]
 
 
 def _agreement(rows: list[list[str]]) -> tuple[float, int]:
     """Share of the lines that have the commonest number of cells, and that number."""
+    if not rows:
+        return 0.0, 0
     width, count = Counter(map(len, rows)).most_common(1)[0]
     return count / len(rows), width
 

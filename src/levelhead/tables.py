@@ -166,6 +166,8 @@ def _csv_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
             )
             for frame in reader:
                 yield _tidy(frame, dialect.decimal), file.tell() / size
+        except pandas.errors.EmptyDataError as error:
+            raise TableError(f"{path} is empty") from error
         except pandas.errors.ParserError as error:
             raise TableError(f"{path}: {_in_words(error)}") from error
         except UnicodeDecodeError as error:
