@@ -47,9 +47,9 @@ def _pace(regressor: Any, X: Any, y: Any) -> tuple[float, float]:
 
     plain = {"out_of_fold": False, "contamination": None, "batch_size": regressor._batch_size(len(y))}
     trial(1, **plain)  # compiles
-    overhead = trial(1)
+    overhead = trial(1)  # nearly all of it is the estimate of wrong labels, which grows little with the rows
     slope = (trial(many, **plain) - trial(few, **plain)) / (many - few)
     members = regressor.n_members
     networks = (2 * max(members, 5) + members) / 3  # that train at once, on average over both phases
     scale = len(y) / min(len(y), _TRIAL_ROWS)
-    return overhead * scale, max(slope, 1e-6) * scale * networks / members
+    return overhead, max(slope, 1e-6) * scale * networks / members
