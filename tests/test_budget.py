@@ -1,11 +1,9 @@
 """A time budget shortens the training, never the number of rows that are judged."""
 
-import time
-
 import numpy as np
 import pytest
 
-from levelhead import GCPRegressor, datasets
+from levelhead import GCPRegressor, budget, datasets
 from levelhead.budget import fit_within
 
 DATA = datasets.synthetic(1200, rate=0.05, random_state=0)
@@ -22,15 +20,24 @@ def test_a_small_budget_takes_fewer_epochs_than_a_large_one() -> None:
     np.testing.assert_array_equal(patient.predict(DATA.X), same.predict(DATA.X))
 
 
+def test_epochs_fill_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        budget, "_pace", lambda *given: (100.0, 50.0)
+    )  # seconds besides the epochs, and for each
+    model = fit_within(GCPRegressor(n_members=1, random_state=0), DATA.X[:100], DATA.y[:100], 500)
+    assert model.max_iter == 6  # (0.9 · 500 − 100)/50, and a moment for the preparation
+    assert model.n_iter_ == 6
+
+
 @pytest.mark.compiled
-def test_the_budget_is_kept_about() -> None:
-    X, y = np.repeat(DATA.X, 20, axis=0), np.repeat(DATA.y, 20)
-    X = X + 1e-9 * np.arange(len(X))[:, None]  # rows that differ, so that they count as many
-    fit_within(GCPRegressor(n_members=5), X, y, 0.01)  # compiles
-    began = time.process_time()
-    model = fit_within(GCPRegressor(n_members=5, n_jobs=1), X, y, 6)
-    assert model.max_iter < GCPRegressor()._epochs(len(X))
-    assert time.process_time() - began < 12  # processor time: a busy machine makes the wall clock meaningless
+def test_more_rows_and_more_networks_take_more_time() -> None:
+    def pace(rows: int, members: int) -> float:
+        X, y = np.resize(DATA.X, (rows, 1)), np.resize(DATA.y, rows)
+        return min(budget._pace(GCPRegressor(n_members=members, n_jobs=1), X, y)[1] for _ in range(3))
+
+    one = pace(1000, 5)
+    assert 4 < pace(30_000, 5) / one < 200  # 15 to 30, were it not for other programs on the machine
+    assert pace(1000, 20) > 1.5 * one
 
 
 def test_no_time_is_no_budget() -> None:

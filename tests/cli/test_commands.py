@@ -141,6 +141,8 @@ def test_doctor_knows_where_things_are(run, tmp_path: Path) -> None:
     assert set(done.json["kernels"]["compiled"].values()) <= {"compiled", "not yet compiled"}
     assert done.json["kernels"]["compiled"]["train_epochs"] == "compiled"  # the tests before have trained
     assert done.json["extras"]["cli"]["pandas"] == pd.__version__
+    assert {"numpy", "numba", "scikit-learn"} <= set(done.json["versions"])
+    assert {"cli", "tables", "plot", "torch"} <= set(done.json["extras"])
     read = run("doctor", cwd=tmp_path)
     assert read.code == 0
     assert f"python         {done.json['versions']['python']}" in read.out

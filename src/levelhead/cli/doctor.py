@@ -5,6 +5,7 @@ import importlib.metadata
 import os
 import pkgutil
 import platform
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +13,22 @@ import levelhead
 from levelhead import datasets
 from levelhead.cli import options, screen
 
-_CORE = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "pooch")
-_EXTRAS = {
-    "cli": ("typer", "rich", "pandas", "pyarrow", "skrub", "matplotlib"),
-    "tables": ("pandas", "polars", "skrub"),
-    "plot": ("matplotlib",),
-    "torch": ("torch",),
-    "dask": ("distributed",),
-    "report": ("plotly", "jinja2"),
-}
+_FOR_DEVELOPERS = ("all", "bench", "dev", "docs")
 
 
 @screen.command
 def doctor(as_json: options.Json = False) -> None:
     """Show versions, threads, compiled kernels, optional extras, and where data is looked for."""
-    told = {
+    packages = _requirements()
+    told: dict[str, Any] = {
         "versions": {
             "levelhead": levelhead.__version__,
             "python": platform.python_version(),
-            **_versions(_CORE),
+            **_versions(packages.pop("")),
         },
         "machine": _machine(),
         "kernels": _kernels(),
-        "extras": {extra: _versions(packages) for extra, packages in _EXTRAS.items()},
+        "extras": {extra: _versions(names) for extra, names in packages.items()},
         "data": _data(),
     }
     if as_json:
@@ -48,7 +42,18 @@ def doctor(as_json: options.Json = False) -> None:
     screen.facts("Data sets", told["data"].items())
 
 
-def _versions(packages: tuple[str, ...]) -> dict[str, str | None]:
+def _requirements() -> dict[str, list[str]]:
+    """The packages that each extra asks for; under no name, those that are always needed."""
+    found: dict[str, list[str]] = {"": []}
+    for line in importlib.metadata.requires("levelhead") or []:
+        package = re.split(r"[^\w.-]", line, maxsplit=1)[0]
+        extra = re.search(r"extra == ['\"](\w+)", line)
+        if package != "levelhead" and (extra is None or extra[1] not in _FOR_DEVELOPERS):
+            found.setdefault(extra[1] if extra else "", []).append(package)
+    return found
+
+
+def _versions(packages: list[str]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for package in packages:
         try:
