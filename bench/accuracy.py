@@ -7,11 +7,11 @@ run is appended to bench/results/accuracy.csv; what is there already is not run 
 """
 
 import argparse
-import csv
 import time
 from pathlib import Path
 
 import numpy as np
+from resuming import read, run_missing
 from sklearn.model_selection import train_test_split
 
 from levelhead import CleanedRegressor, GCPRegressor, metrics
@@ -111,13 +111,6 @@ def run(dataset: str, share: int, seed: int, method: str) -> dict:
     return row
 
 
-def read() -> list[dict]:
-    if not RESULT.exists():
-        return []
-    with RESULT.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def means(rows: list[dict]) -> dict:
     """Mean of every column over the stored splits of each (dataset, share, method), and their number."""
     cells: dict = {}
@@ -133,9 +126,14 @@ def means(rows: list[dict]) -> dict:
 def table(rows: list[dict]) -> str:
     """Defaults beside the paper's hyperparameters, any regressor behind our audit, and the marks."""
     cell = means(rows)
-    pair = lambda d, q, m: (
-        f"{cell[d, q, m]['rmse']:.3f} / {cell[d, q, m]['auc']:.3f}" if (d, q, m) in cell else "–"
-    )
+
+    def pair(dataset: str, share: int, method: str) -> str:
+        if (dataset, share, method) not in cell:
+            return "–"
+        own = cell[dataset, share, method]
+        fewer = own["splits"] < cell[dataset, share, "defaults"]["splits"]
+        return f"{own['rmse']:.3f} / {own['auc']:.3f}" + (f" ({own['splits']} splits)" if fewer else "")
+
     lines = [
         "| data | wrong labels | defaults | paper's hyperparameters | ratio | CatBoost behind our audit | best of 31 | "
         "one recipe |",
@@ -202,7 +200,6 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="only print what is stored")
     parser.add_argument("--time", action="store_true", help="also time a fit beside CatBoost")
     options = parser.parse_args()
-    done = {(r["dataset"], int(r["share"]), int(r["seed"]), r["method"]) for r in read()}
     specs = [
         (dataset, share, seed, method)
         for seed in SEEDS[: options.seeds]
@@ -210,19 +207,9 @@ def main() -> None:
         for share in options.shares
         for method in options.methods
     ]
-    missing = [] if options.table else [spec for spec in specs if spec not in done]
-    RESULT.parent.mkdir(exist_ok=True)
-    for k, spec in enumerate(missing):
-        row = dict(zip(COLUMNS, spec, strict=False)) | run(*spec)
-        fresh = not RESULT.exists()
-        with RESULT.open("a", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if fresh:
-                writer.writeheader()
-            writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
-        print(f"\r{k + 1}/{len(missing)} {spec}          ", end="", flush=True)
-    print()
-    for name, text in (("accuracy", table(read())), ("accuracy_audit", audit_table(read()))):
+    run_missing(RESULT, COLUMNS, [] if options.table else specs, run)
+    rows = read(RESULT)
+    for name, text in (("accuracy", table(rows)), ("accuracy_audit", audit_table(rows))):
         print(f"{text}\n")
         (TABLES / f"{name}.md").write_text(f"{text}\n")
     if options.time:

@@ -9,13 +9,13 @@ robust standard deviations.
 """
 
 import argparse
-import csv
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 from accuracy import DATASETS, SEEDS
+from resuming import read, run_missing
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, cross_val_predict, train_test_split
 
@@ -96,13 +96,6 @@ def run(name: str, errors: str, seed: int, method: str) -> dict:
     }
 
 
-def read() -> list[dict]:
-    if not RESULT.exists():
-        return []
-    with RESULT.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def table(rows: list[dict]) -> str:
     lines = [
         "| data | errors | method | AUROC | precision | recall | flagged | time |",
@@ -130,7 +123,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--table", action="store_true", help="only print what is stored")
     options = parser.parse_args()
-    done = {(r["data"], r["errors"], int(r["seed"]), r["method"]) for r in read()}
     specs = [
         (name, errors, seed, method)
         for seed in SEEDS[: options.seeds]
@@ -138,19 +130,8 @@ def main() -> None:
         for errors in (ERRORS | HARD if name == "heteroscedastic" else ERRORS)
         for method in METHODS
     ]
-    missing = [] if options.table else [spec for spec in specs if spec not in done]
-    RESULT.parent.mkdir(exist_ok=True)
-    for k, spec in enumerate(missing):
-        row = dict(zip(COLUMNS, spec, strict=False)) | run(*spec)
-        fresh = not RESULT.exists()
-        with RESULT.open("a", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if fresh:
-                writer.writeheader()
-            writer.writerow({c: f"{v:.6g}" if isinstance(v, float) else v for c, v in row.items()})
-        print(f"\r{k + 1}/{len(missing)} {spec}          ", end="", flush=True)
-    print()
-    text = table(read())
+    run_missing(RESULT, COLUMNS, [] if options.table else specs, run)
+    text = table(read(RESULT))
     print(text)
     (Path(__file__).parents[1] / "docs/tables/audit.md").write_text(f"{text}\n")
 

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -32,8 +33,9 @@ def run(tmp_path):
     """Run a process with a kernel of its own and a cache of its own; returns what it says."""
 
     def run(prepare=""):
-        script = tmp_path / "script.py"
-        script.write_text(MODULE.format(prepare=prepare))
+        script, draft = tmp_path / "script.py", tmp_path / f"{threading.get_ident()}.draft"
+        draft.write_text(MODULE.format(prepare=prepare))
+        draft.replace(script)  # whole at every moment: other threads start it too
         environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PATH": "", "HOME": str(tmp_path)}
         done = subprocess.run(
             [sys.executable, script], env=environment, capture_output=True, text=True, check=True

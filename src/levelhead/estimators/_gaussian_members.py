@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from levelhead.estimators._base import NetworkRegressor, Reading
+from levelhead.estimators._answers import Reading
+from levelhead.estimators._base import NetworkRegressor
 from levelhead.estimators._links import raw, softplus
 
 VARIANCE_FLOOR = 1e-6

@@ -3,7 +3,8 @@
 import numpy as np
 
 from levelhead import engine
-from levelhead.estimators._base import NetworkRegressor, Reading
+from levelhead.estimators._answers import Reading
+from levelhead.estimators._base import NetworkRegressor
 from levelhead.estimators._links import raw, softplus
 from levelhead.prediction import Prediction
 from levelhead.theory.prognosis import prognostic_variance, student_variance

@@ -1,0 +1,193 @@
+"""How a fitted network estimator answers: predictions of clean labels, scores, audits."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from levelhead import engine, metrics
+from levelhead.auditing import Audit
+from levelhead.estimators import _preparation
+from levelhead.estimators._complaints import explained
+from levelhead.estimators._preparation import Scale
+from levelhead.prediction import Interval, Prediction
+from levelhead.theory.calibration import Calibration
+from levelhead.theory.separation import ContaminationEstimate
+
+LEAST_ROWS = 30  # fewer tell nothing about the share of wrong labels
+_CHUNK = 65_536  # rows scaled at a time in a prediction
+
+
+class Reading(NamedTuple):
+    """Raw outputs turned into distributions, in scaled units; members × rows."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    alpha: np.ndarray | None = None
+    sigma: np.ndarray | None = None
+
+    def map(self, f) -> "Reading":
+        """The same function of every part that is there."""
+        return Reading(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
+
+
+class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
+    """What is asked of a fitted model, and the checks of what it is asked with."""
+
+    networks_: list[engine.Network]
+    input_scale_: Scale
+    target_scale_: Scale
+    calibration_: Calibration
+    separation_: ContaminationEstimate | None
+    disagreement_: float
+    oof_prediction_: Prediction
+
+    @abstractmethod
+    def _read(self, outputs: np.ndarray) -> Reading:
+        """Distributions from raw outputs of shape (members, rows, outputs)."""
+
+    @property
+    def contamination_(self) -> float:
+        """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
+        check_is_fitted(self, "networks_")
+        return float("nan") if self.separation_ is None else self.separation_.epsilon
+
+    def predict(self, X, return_std=False):
+        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
+        prediction = self.predict_dist(X)
+        return (prediction.mean, prediction.std) if return_std else prediction.mean
+
+    def predict_dist(self, X) -> Prediction:
+        """The distribution of the clean label of every row."""
+        check_is_fitted(self, "networks_")
+        X = self._checked_inputs(X, reset=False)
+        networks = self._answering_networks()
+        outputs = [
+            self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
+            for start in range(0, len(X), _CHUNK)
+        ]
+        return self._predicted(self._read(np.concatenate(outputs, axis=1)))
+
+    def predict_interval(self, X, coverage=0.9) -> Interval:
+        """Central intervals that hold the clean label with the given probability."""
+        return self.predict_dist(X).interval(coverage)
+
+    def predict_quantiles(self, X, alpha):
+        """Quantiles of the clean label: shape (n,) for one level, (levels, n) for several."""
+        return self.predict_dist(X).ppf(alpha)
+
+    def log_prob(self, X, y):
+        """Log density of each label under the distribution of clean labels."""
+        return self.predict_dist(X).logpdf(y)
+
+    def score(self, X, y, sample_weight=None):
+        """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
+        return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
+
+    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
+        """Say which of these labels are wrong.
+
+        Rows that the model was fitted to are judged by networks that had not seen them (`oof_prediction_`),
+        all others by the model itself.
+
+        Parameters
+        ----------
+        X, y : the rows to judge.
+        false_alarm_rate : share of clean labels that is accepted among those called wrong.
+        """
+        check_is_fitted(self, "networks_")
+        X, y, _ = self._checked(X, y, None, reset=False)
+        if not hasattr(self, "oof_prediction_"):
+            raise ValueError(
+                "this model has no out-of-fold predictions to judge labels by: fit it with out_of_fold=True, to at "
+                f"least {LEAST_ROWS} different rows"
+            )
+        place, known = self._rows_of_training(X, y)
+        unseen = self.oof_prediction_
+        mean, variance, trust = unseen.mean[place], unseen.var[place], _trust(unseen)[place]
+        if not known.all():
+            new = self.predict_dist(X[~known])
+            mean[~known], variance[~known], trust[~known] = new.mean, new.var, _trust(new)
+        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
+        return Audit.from_residuals(
+            y,
+            mean,
+            variance / ratio,
+            trust=trust,
+            separation=self.separation_,
+            false_alarm_rate=false_alarm_rate,
+        )
+
+    def _rows_of_training(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+        """For each row its place among the training rows, and whether it is there at all."""
+        keys = _preparation.row_keys(X, y, self._stream)
+        order = np.argsort(self._row_keys)
+        place = order[np.minimum(np.searchsorted(self._row_keys, keys, sorter=order), len(order) - 1)]
+        return place, self._row_keys[place] == keys
+
+    def _answering_networks(self) -> list[engine.Network]:
+        return self.networks_
+
+    def _forward(self, networks, X: np.ndarray) -> np.ndarray:
+        return engine.forward(networks, X, n_threads=effective_n_jobs(self.n_jobs)).astype(np.float64)
+
+    def _predicted(self, reading: Reading) -> Prediction:
+        """A reading in the units of y, its variance calibrated."""
+        center, spread = self.target_scale_
+        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
+        clean = self.calibration_(reading.variance) * ratio * (1 - self.disagreement_)
+        sigma = None if reading.sigma is None else reading.sigma * spread**2
+        return Prediction(reading.mean * spread + center, clean * spread**2, alpha=reading.alpha, sigma=sigma)
+
+    def _checked(self, X, y, sample_weight, *, reset: bool):
+        """X, y and weights as arrays of finite numbers."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        with explained(X, y):
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=[np.float64, np.float32],
+                y_numeric=True,
+                reset=reset,
+                ensure_all_finite=False,
+            )
+            y = np.asarray(y, dtype=np.float64)
+        X = self._finite_inputs(X)
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError(
+                "sample_weight is zero everywhere; at least one row must have a weight above zero"
+            )
+        return X, y, weight
+
+    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+        with explained(X):
+            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
+        return self._finite_inputs(X)
+
+    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = X.sum(dtype=np.float64)
+        if not np.isfinite(total):  # a cheap look first; a sum may also just overflow
+            bad = ~np.isfinite(X)
+            if bad.any():
+                row, column = np.argwhere(bad)[0]
+                names = getattr(self, "feature_names_in_", None)
+                called = f"column {column}" if names is None else f"column {column} ({names[column]!r})"
+                raise ValueError(
+                    f"X has {np.count_nonzero(bad)} NaN or inf values, the first in {called}, row {row}; fill or "
+                    "drop them (sklearn.impute), or use levelhead.tabular_pipeline"
+                )
+        return X
+
+
+def _trust(prediction: Prediction) -> np.ndarray:
+    """α of every row, NaN for models without one."""
+    return np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha

@@ -1,0 +1,167 @@
+"""Which labels of a data set are probably wrong, according to a network."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from levelhead.torch.parameters import GCPParameters, NormalParameters, prognosis
+
+if TYPE_CHECKING:
+    from levelhead.auditing import Audit
+    from levelhead.theory.separation import ContaminationEstimate
+
+_BATCH = 256
+_REFRESH = 0.2  # seconds between two states of the progress bar
+
+
+class _Rows(NamedTuple):
+    """What the audit keeps of a batch: four numbers a row."""
+
+    given: Tensor
+    predicted: Tensor
+    variance: Tensor
+    trust: Tensor | None
+
+
+def label_audit(
+    data: Dataset | DataLoader | Iterable,
+    model: nn.Module,
+    *,
+    output: int | None = None,
+    batch_size: int = _BATCH,
+    separation: "ContaminationEstimate | None" = None,
+    false_alarm_rate: float = 0.05,
+    progress: bool | None = None,
+) -> "Audit":
+    """The probability that each label is wrong, and the share ε of wrong labels.
+
+    The data are read once, in batches, and only four numbers a row are kept. Residuals of rows that the
+    network was trained on are too small: audit rows that it has not seen, fold by fold if need be.
+
+    Parameters
+    ----------
+    data : a data set, a loader, or any iterable of batches; an item is (input, …, label). A loader of an
+        indexed data set is read in the order of its rows, whatever it shuffles or drops, so that row k of
+        the audit is item k.
+    model : a network that ends in a `GCPHead` or a `NormalHead`; called with the inputs, in evaluation mode.
+    output : which output to audit, if the network has several.
+    batch_size : used if `data` is a data set.
+    separation : of an audit of other rows, to judge these by; None fits it to these rows.
+    false_alarm_rate : largest expected share of clean labels among those that are called wrong.
+    progress : show a progress bar on stderr; None shows it on a terminal.
+    """
+    from levelhead.auditing import Audit
+
+    rows = list(_stream(_bar(_in_order(data, batch_size), progress), model, output))
+    if not rows:
+        raise ValueError("the data hold no batches; give at least one row")
+    given, predicted, variance, trust = (_joined(parts) for parts in zip(*rows, strict=True))
+    return Audit.from_residuals(
+        given, predicted, variance, trust=trust, separation=separation, false_alarm_rate=false_alarm_rate
+    )
+
+
+def _joined(parts: Sequence[Tensor | None]) -> Any:
+    return None if parts[0] is None else torch.cat(parts).double().numpy()
+
+
+def _in_order(data: Dataset | DataLoader | Iterable, batch_size: int) -> Iterable:
+    if isinstance(data, Dataset):
+        return DataLoader(data, batch_size=batch_size)
+    if not isinstance(data, DataLoader) or isinstance(data.dataset, IterableDataset):
+        return data
+    items_are_batches = data.batch_size is None and data.batch_sampler is None
+    return DataLoader(
+        data.dataset,
+        batch_size=None if items_are_batches else data.batch_size or batch_size,
+        collate_fn=data.collate_fn,
+        num_workers=data.num_workers,
+        pin_memory=data.pin_memory,
+        worker_init_fn=data.worker_init_fn,
+    )
+
+
+def _stream(batches: Iterable, model: nn.Module, output: int | None) -> Iterator[_Rows]:
+    """Read every batch through the model, on its device; leave every module in the mode that it was in."""
+    device = next((p.device for p in model.parameters()), torch.device("cpu"))
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for batch in batches:
+                *inputs, label = (_to(part, device) for part in batch)
+                yield _rows(label, model(*inputs), output)
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+def _rows(label: Tensor, parameters: Any, output: int | None) -> _Rows:
+    if isinstance(parameters, GCPParameters):
+        predicted, variance, _ = prognosis(parameters)
+        trust = parameters.alpha
+    elif isinstance(parameters, NormalParameters):
+        predicted, variance = parameters
+        trust = None
+    else:
+        raise TypeError(
+            f"the model gives {type(parameters).__name__}; it must end in a GCPHead or a NormalHead"
+        )
+    if label.numel() != predicted.numel():
+        raise ValueError(f"labels have shape {tuple(label.shape)}, predictions {tuple(predicted.shape)}")
+    columns = [
+        None if t is None else _column(t, predicted, output) for t in (label, predicted, variance, trust)
+    ]
+    return _Rows(*columns)
+
+
+def _column(values: Tensor, like: Tensor, output: int | None) -> Tensor:
+    table = values.reshape(like.shape).reshape(len(like), -1).cpu()
+    if output is None and table.shape[1] != 1:
+        raise ValueError(f"the model has {table.shape[1]} outputs; choose one to audit, as in output=0")
+    return table[:, output or 0]
+
+
+def _to(part: Any, device: torch.device) -> Any:
+    if isinstance(part, Tensor):
+        return part.to(device)
+    if isinstance(part, dict):
+        return {key: _to(value, device) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_to(value, device) for value in part]
+    return part
+
+
+def _bar(batches: Iterable, progress: bool | None) -> Iterator:
+    """Pass the batches on, and show how many have passed."""
+    shown = sys.stderr.isatty() if progress is None else progress
+    total = _length(batches)
+    last = time.monotonic()
+    for done, batch in enumerate(batches, start=1):
+        yield batch
+        if shown and (done == total or time.monotonic() - last > _REFRESH):
+            last = time.monotonic()
+            sys.stderr.write(f"\r\033[K{_state(done, total)}")
+            sys.stderr.flush()
+    if shown:
+        sys.stderr.write("\n")
+
+
+def _length(batches: Iterable) -> int | None:
+    """None if it is unknown; a loader of a stream has a `__len__`, but one that raises."""
+    try:
+        return len(batches)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _state(done: int, total: int | None) -> str:
+    if not total:
+        return f"auditing labels: {done} batches"
+    filled = round(30 * done / total)
+    return f"auditing labels: {'█' * filled}{'░' * (30 - filled)} {done} of {total} batches"
