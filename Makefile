@@ -21,8 +21,8 @@ $(VENV)/.has-%: pyproject.toml requirements/constraints.txt | $(BIN)/python
 	$(PIP) install --quiet -c requirements/constraints.txt -e '.[$*]'
 	@touch $@
 
-demo: $(call has,plot)
-	$(BIN)/python docs/pictures/demo.py
+demo: $(call has,cli)
+	$(BIN)/levelhead demo --force
 
 test: lint types contracts unit
 
@@ -50,9 +50,10 @@ coverage: $(call has,dev $(EXTRAS))
 	$(BIN)/coverage run --append -m pytest -m compiled
 	$(BIN)/coverage report
 
-docs: $(call has,docs)
+docs: $(call has,docs cli)
 	$(BIN)/python docs/pictures/mathematics.py
-	$(BIN)/python docs/pictures/demo.py docs/assets
+	$(BIN)/levelhead demo --force
+	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # The peers (torch, jax) come with the extra `bench`.

@@ -27,7 +27,7 @@ def toy(monkeypatch, tmp_path):
         "toy", "toy/data.txt", ("width", "height", "weight"), 3, 3, datasets.fingerprint(VALUES)
     )
     monkeypatch.setattr(datasets, "TABLES", {**datasets.TABLES, "toy": table})
-    monkeypatch.setattr(datasets, "_user_cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(datasets, "user_cache", lambda: tmp_path / "cache")
     monkeypatch.delenv(datasets.ENVIRONMENT, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
@@ -77,7 +77,7 @@ def test_download_is_checked_and_kept(server, tmp_path):
 def test_the_default_cache_is_the_users_own(monkeypatch, tmp_path):
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert datasets._user_cache().name == "levelhead" or datasets._user_cache().parent.name == "levelhead"
+    assert datasets.user_cache().name == "levelhead" or datasets.user_cache().parent.name == "levelhead"
 
 
 def test_the_folder_comes_before_the_cache(server, tmp_path, monkeypatch):

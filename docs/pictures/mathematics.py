@@ -1,4 +1,4 @@
-"""Draws the pictures of the manual's page on the mathematics into docs/assets: `make demo`, `make docs`."""
+"""Draws the pictures of the manual's page on the mathematics into docs/assets: `make docs`."""
 
 from pathlib import Path
 
@@ -7,9 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from plot_style import AMBER, ASSETS, BLUE, GREEN, GREY, INK, RED, draw
+from plot_style import ASSETS, draw
 from scipy.optimize import brentq
 
+from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
 from levelhead.theory.contaminated import Contamination
 from levelhead.theory.dynamics import field, flow
 from levelhead.theory.equilibria import equilibrium

@@ -139,7 +139,7 @@ def load(name: str, *, cache: str | os.PathLike[str] | None = None, origin: str 
     if name not in TABLES:
         raise ValueError(f"there is no data set {name!r}; choose one of {', '.join(TABLES)}")
     table = TABLES[name]
-    folder = _user_cache() if cache is None else Path(cache)
+    folder = user_cache() if cache is None else Path(cache)
     places = [Path(os.environ[ENVIRONMENT])] if os.environ.get(ENVIRONMENT) else []
     for place in (*places, folder):
         path = place / f"{name}.csv"
@@ -208,7 +208,8 @@ def _dataset(table: Table, values: FloatArray) -> Dataset:
     return Dataset(values[:, :-1].copy(), values[:, -1].copy(), table.columns[:-1], table.columns[-1])
 
 
-def _user_cache() -> Path:
+def user_cache() -> Path:
+    """The folder where downloaded tables are kept."""
     import pooch  # not needed where LEVELHEAD_DATA has the table
 
     return Path(pooch.os_cache("levelhead"))

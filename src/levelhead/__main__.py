@@ -1,0 +1,5 @@
+"""`python -m levelhead` is the command line."""
+
+from levelhead.cli import main
+
+main()

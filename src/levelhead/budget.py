@@ -1,0 +1,55 @@
+"""Fits a model within a given time, by choosing how often it goes through the rows."""
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+_TRIAL_ROWS = 1000
+_TRIAL_EPOCHS = (2, 12)
+_MARGIN = 0.9  # of the time that is left; other programs run too
+
+
+def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
+    """Fit an estimator of ours, perhaps at the end of a pipeline, in about so many seconds.
+
+    Short trials on a few rows measure the pace (and compile what is not compiled yet); `max_iter` is then set
+    to as many epochs as fit into the rest, at most to those of "auto". The schedule of step sizes follows, so
+    a short training ends as calmly as a long one. At least one epoch is done, even if that takes longer.
+
+    Returns the model itself, fitted.
+    """
+    if not seconds > 0:
+        raise ValueError(f"the time budget is {seconds} seconds; give more than 0")
+    began = time.perf_counter()
+    steps = getattr(model, "steps", None)
+    last = model[-1] if steps else model
+    ready = model[:-1].fit_transform(X, y) if steps and len(steps) > 1 else X
+    prepared = time.perf_counter() - began
+    overhead, pace = _pace(last, ready, np.asarray(y))
+    left = _MARGIN * (seconds - (time.perf_counter() - began)) - prepared - overhead
+    usual = clone(last).set_params(max_iter="auto")._epochs(len(y))
+    last.set_params(max_iter=int(np.clip(left / pace, 1, usual)))
+    return model.fit(X, y)
+
+
+def _pace(regressor: Any, X: Any, y: Any) -> tuple[float, float]:
+    """Seconds that a fit takes besides its epochs, and those of one epoch of all rows."""
+    some = slice(0, _TRIAL_ROWS)
+    few, many = _TRIAL_EPOCHS
+    rows = X.iloc[some] if hasattr(X, "iloc") else X[some]
+
+    def trial(epochs: int, **settings: Any) -> float:
+        began = time.perf_counter()
+        clone(regressor).set_params(max_iter=epochs, **settings).fit(rows, y[some])
+        return time.perf_counter() - began
+
+    plain = {"out_of_fold": False, "contamination": None, "batch_size": regressor._batch_size(len(y))}
+    trial(1, **plain)  # compiles
+    overhead = trial(1)  # nearly all of it is the estimate of wrong labels, which grows little with the rows
+    slope = (trial(many, **plain) - trial(few, **plain)) / (many - few)
+    members = regressor.n_members
+    networks = (2 * max(members, 5) + members) / 3  # that train at once, on average over both phases
+    scale = len(y) / min(len(y), _TRIAL_ROWS)
+    return overhead, max(slope, 1e-6) * scale * networks / members

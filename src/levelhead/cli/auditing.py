@@ -1,0 +1,113 @@
+"""`levelhead audit`: which labels of a table are wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import levelhead
+from levelhead import tables
+from levelhead.cli import options, output, screen
+from levelhead.cli.models import fitted
+
+_ON_SCREEN = 10
+LEAST_ROWS = 30  # of `NetworkRegressor.audit`
+
+
+@screen.command
+def audit(
+    data: options.Data,
+    target: options.Target,
+    out: options.Folder = Path("levelhead-audit"),
+    false_alarm_rate: options.FalseAlarmRate = 0.05,
+    id_column: options.IdColumn = None,
+    drop: options.Drop = None,
+    members: options.Members = 5,
+    seed: options.Seed = 0,
+    time_budget: options.TimeBudget = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Find the wrong labels of a table.
+
+    Writes labels.csv, a row for every suspect label, the most suspect first, and a picture, audit.png. Rows
+    are counted from 1, the header not counted.
+    """
+    paths = out / "labels.csv", out / "audit.png"
+    output.refuse(*paths, force=force)
+    if not 0 < false_alarm_rate < 1:
+        raise ValueError(
+            f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
+        )
+    table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
+    if len(table.y) < LEAST_ROWS:
+        raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
+    model = fitted(table, members, seed, time_budget)
+    verdict = model[-1].audit(model[:-1].transform(table.X), table.y, false_alarm_rate)
+    suspects = _suspects(verdict, table, id_column)
+    with output.whole(*paths, force=force) as (labels, picture):
+        output.write_csv(suspects, labels)
+        _draw(verdict, picture)
+    _tell(verdict, suspects, table, paths, as_json)
+
+
+def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
+    """The suspect labels, the most suspect first, by their rows in the file."""
+    frame = verdict.to_frame().drop(columns="is_label_issue")
+    frame.insert(0, "row", table.row)
+    if id_column is not None:
+        frame.insert(1, output.free_name(id_column, frame.columns), table.identity)
+    return frame.iloc[verdict.issues]
+
+
+def _tell(
+    verdict: levelhead.Audit,
+    suspects: Any,
+    table: tables.TrainingTable,
+    paths: tuple[Path, Path],
+    as_json: bool,
+) -> None:
+    (low, high), level = verdict.epsilon_interval, verdict.false_alarm_rate
+    if as_json:
+        screen.machine(
+            {
+                "labels": len(verdict),
+                "share_wrong": verdict.epsilon,
+                "share_wrong_interval": [low, high],
+                "called_wrong": len(suspects),
+                "false_alarm_rate": level,
+                "suspect_rows": suspects["row"].tolist(),
+                "remarks": table.remarks,
+                "files": [str(path) for path in paths],
+            }
+        )
+        return
+    for remark in table.remarks:
+        screen.note(remark)
+    screen.say(
+        f"About {verdict.epsilon:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
+        f"{len(suspects):,} are called wrong (expecting at most {level:.0%} false alarms among them)."
+    )
+    if len(suspects):
+        _show(suspects, named=table.identity is not None)
+    screen.say(f"Wrote {paths[0]} and {paths[1]}.")
+
+
+def _show(suspects: Any, named: bool) -> None:
+    """The first few suspects, as a table on the screen."""
+    columns = [*suspects.columns[: 2 if named else 1], "given_label", "predicted_label", "std", "p_outlier"]
+    shown = suspects[columns].head(_ON_SCREEN)
+    screen.table(
+        f"Most suspect of {len(suspects):,}" if len(suspects) > len(shown) else "Suspect",
+        [*columns[:-4], "given", "expected", "± std", "probability"],
+        [(*row[:-4], *map(_short, row[-4:])) for row in shown.itertuples(index=False)],
+    )
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
+
+
+def _draw(verdict: levelhead.Audit, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")  # no window, and a picture of bounded size however many rows there are
+    verdict.plot().savefig(path, format="png", dpi=150)

@@ -1,0 +1,184 @@
+"""`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to answers."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import levelhead
+from levelhead import metrics, tables
+from levelhead.cli import options, output, screen
+
+_COVERAGES = (0.5, 0.8, 0.9, 0.95)
+_NOTHING: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "trust")}
+_SHARES_DROPPED = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@screen.command
+def fit(
+    data: options.Data,
+    target: options.Target,
+    out: options.ModelFile,
+    id_column: options.IdColumn = None,
+    drop: options.Drop = None,
+    members: options.Members = 5,
+    seed: options.Seed = 0,
+    time_budget: options.TimeBudget = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Fit a model to a table some of whose labels may be wrong."""
+    output.refuse(out, force=force)
+    began = time.perf_counter()
+    table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
+    model = fitted(table, members, seed, time_budget)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    levelhead.save(model, out, overwrite=force)
+    told = {
+        "rows": len(table.y),
+        "inputs": list(table.X.columns),
+        "share_wrong": model[-1].contamination_,
+        "seconds": time.perf_counter() - began,
+        "remarks": table.remarks,
+        "files": [str(out)],
+    }
+    if as_json:
+        screen.machine(told)
+        return
+    for remark in table.remarks:
+        screen.note(remark)
+    wrong = (
+        f", about {told['share_wrong']:.1%} of the labels wrong" if np.isfinite(told["share_wrong"]) else ""
+    )
+    screen.say(
+        f"Fitted {len(table.y):,} rows with {table.X.shape[1]} inputs in {told['seconds']:.0f} s{wrong}."
+    )
+    screen.say(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
+
+
+@screen.command
+def predict(
+    model: options.Model,
+    data: options.Data,
+    out: options.PredictionFile,
+    id_column: options.IdColumn = None,
+    coverage: options.Coverage = 0.9,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Predict every row of a table, however large: mean, std, interval and trust of its clean label.
+
+    The table goes through in pieces, in bounded memory. Trust is small where training labels held wrong ones.
+    """
+    output.refuse(out, force=force)
+    if not 0 < coverage < 1:
+        raise ValueError(f"--coverage is {coverage}; it must lie between 0 and 1, both excluded")
+    loaded = levelhead.load(model)
+    rows = 0
+    with (
+        screen.bar("predicting") as progress,
+        output.whole(out, force=force) as (partial,),
+        output.writer(partial) as write,
+    ):
+        for piece in tables.pieces(data, progress=progress):
+            write(_answers(loaded, piece, data, id_column, coverage, rows))
+            rows += len(piece)
+    if as_json:
+        screen.machine({"rows": rows, "files": [str(out)]})
+        return
+    screen.say(f"Wrote {rows:,} predictions to {out}.")
+
+
+@screen.command
+def evaluate(
+    model: options.Model,
+    data: options.Data,
+    target: options.Target,
+    as_json: options.Json = False,
+) -> None:
+    """Measure a model on a table with labels: error, calibration, and what its uncertainty is worth."""
+    loaded = levelhead.load(model)
+    table = tables.training_table(data, target)
+    answer = _prediction(loaded, table.X, data)
+    told = _measures(table.y, answer)
+    if as_json:
+        screen.machine({"rows": len(table.y), **told, "remarks": table.remarks})
+        return
+    for remark in table.remarks:
+        screen.note(remark)
+    screen.table(
+        f"{len(table.y):,} rows", ["measure", "value"], [(k, f"{v:.4g}") for k, v in told["measures"].items()]
+    )
+    held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in told["coverage"]]
+    screen.table("Intervals", ["should hold", "hold"], held)
+    kept = [(f"{s:.0%}", f"{told['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
+    screen.table("RMSE without the most uncertain rows", ["left out", "RMSE"], kept)
+
+
+def fitted(table: tables.TrainingTable, members: int, seed: int, time_budget: float | None) -> Any:
+    """A pipeline from the raw table to a GCP ensemble."""
+    model = levelhead.tabular_pipeline(levelhead.GCPRegressor(n_members=members, random_state=seed))
+    with screen.busy(f"fitting {members} networks to {len(table.y):,} rows"):
+        if time_budget is None:
+            return model.fit(table.X, table.y)
+        from levelhead.budget import fit_within
+
+        return fit_within(model, table.X, table.y, time_budget)
+
+
+def _answers(
+    model: Any, piece: Any, data: Path, id_column: str | None, coverage: float, rows_before: int
+) -> Any:
+    """A frame with a row for every row of the piece."""
+    import pandas as pd
+
+    told = pd.DataFrame(_told(_prediction(model, piece, data), coverage) if len(piece) else _NOTHING)
+    if id_column is None:
+        told.insert(0, "row", np.arange(rows_before + 1, rows_before + len(piece) + 1))
+    else:
+        names = tables.choose(piece, [id_column], data)[id_column].to_numpy()
+        told.insert(0, output.free_name(id_column, told.columns), names)
+    return told
+
+
+def _told(answer: levelhead.Prediction, coverage: float) -> dict[str, Any]:
+    interval = answer.interval(coverage)
+    return {
+        "mean": answer.mean,
+        "std": answer.std,
+        "lower": interval.lower,
+        "upper": interval.upper,
+        "trust": np.full(len(answer), np.nan) if answer.member_alpha is None else answer.alpha,
+    }
+
+
+def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:
+    """The model's answer for the columns it wants: all columns, if it was fitted to an array."""
+    inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
+    try:
+        return metrics.predict_dist(model, inputs)
+    except TypeError as error:  # saved by hand, of a kind that knows no distribution
+        raise ValueError(str(error)) from error
+
+
+def _measures(y: Any, answer: levelhead.Prediction) -> dict[str, Any]:
+    moments, members = (answer.mean, answer.var), (answer.member_mean, answer.member_var)
+    curve = metrics.calibration_curve(y, *members)
+    return {
+        "measures": {
+            "rmse": metrics.rmse(y, answer.mean),
+            "robust_r2": metrics.robust_r2(y, answer.mean),
+            "retention_auc": metrics.retention_auc(y, *moments),
+            "ause": metrics.ause(y, *moments),
+            "nll": metrics.nll(y, *members),
+            "crps": metrics.crps(y, *members),
+            "calibration_error": metrics.calibration_error(y, *members),
+        },
+        "coverage": [
+            {"expected": share, "observed": metrics.coverage(y, *answer.interval(share))}
+            for share in _COVERAGES
+        ],
+        "calibration_curve": curve._asdict(),
+        "retention_curve": metrics.retention_curve(y, *moments),
+    }

@@ -1,0 +1,160 @@
+"""What is printed: results on stdout, everything else on stderr; and how a command fails."""
+
+import functools
+import inspect
+import json
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+CANNOT, UNEXPECTED, INTERRUPTED = 1, 3, 130  # exit codes; 2 is a wrong call
+_EXPECTED = (ValueError, OSError, ImportError, ArithmeticError, MemoryError)
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command that fails with a line or two and an exit code, or, with --debug, with its traceback."""
+
+    @functools.wraps(function)
+    def run(*args: Any, debug: bool, **options: Any) -> None:
+        try:
+            with _notes():
+                function(*args, **options)
+        except (typer.Exit, typer.Abort, BrokenPipeError):  # typer ends quietly when nobody reads on
+            raise
+        except KeyboardInterrupt:
+            _fail("interrupted; no file was written", INTERRUPTED)
+        except Exception as error:
+            if debug:
+                raise
+            expected = isinstance(error, _EXPECTED)
+            hint = "" if expected else f" ({type(error).__name__}; run it again with --debug and report it)"
+            _fail(f"{_words(error)}{hint}", CANNOT if expected else UNEXPECTED)
+
+    option = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    given = inspect.signature(function)
+    vars(run)["__signature__"] = given.replace(parameters=[*given.parameters.values(), option])
+    run.__annotations__ = {**function.__annotations__, "debug": Debug}
+    return run
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    _console().print(_printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A line beside the result."""
+    _console(stderr=True).print(
+        _printable(text), style="yellow", markup=False, highlight=False, soft_wrap=True
+    )
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table of the result; all columns but the first are flush right."""
+    drawn = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for place, name in enumerate(columns):
+        drawn.add_column(name, justify="right" if place else "left")
+    _show(title, drawn, rows)
+
+
+def facts(title: str, pairs: Iterable[Sequence[object]]) -> None:
+    """Names and what is known of them."""
+    drawn = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
+    drawn.add_column(style="dim")
+    drawn.add_column(overflow="fold")
+    _show(title, drawn, pairs)
+
+
+def _show(title: str, drawn: Table, rows: Iterable[Sequence[object]]) -> None:
+    for row in rows:
+        drawn.add_row(*(Text(_printable(str(cell))) for cell in row))
+    console = _console()
+    console.print(f"\n{title}", style="bold", markup=False, highlight=False)
+    console.print(drawn)
+
+
+def machine(result: dict[str, Any]) -> None:
+    """The result as one JSON object; what is not finite is null."""
+    sys.stdout.write(json.dumps(_finite(result), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextmanager
+def busy(text: str) -> Iterator[None]:
+    """Shows on a terminal that something takes its time."""
+    console = _console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(text):
+        yield
+
+
+@contextmanager
+def bar(text: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on a terminal; what it yields is told the share that is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    console = _console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(text, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
+
+
+def _console(stderr: bool = False) -> Console:
+    """Made anew each time, so that whoever redirects the streams later is obeyed."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else 120)
+
+
+def _fail(text: str, code: int) -> None:
+    _console(stderr=True).print(
+        _printable(f"levelhead: {text}"), style="red", markup=False, highlight=False, soft_wrap=True
+    )
+    raise typer.Exit(code)
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Prints each warning once, as a note without file and line."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+        if str(message) not in seen and not issubclass(category, DeprecationWarning):
+            seen.add(str(message))
+            note(f"note: {' '.join(str(message).split())}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        vars(warnings)["showwarning"] = show
+        yield
+
+
+def _printable(text: str) -> str:
+    """Text from a file must not steer the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    if hasattr(value, "tolist"):
+        return _finite(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

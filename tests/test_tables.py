@@ -1,0 +1,239 @@
+"""Tables as people have them come out as the numbers and words that were meant."""
+
+import bz2
+import decimal
+import doctest
+import gzip
+import lzma
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+from levelhead import tables  # noqa: E402
+from levelhead.tables import TableError, training_table  # noqa: E402
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Write:
+    def write(text: str, name: str = "table.csv", encoding: str = "utf-8") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", " ", "   "])
+def test_any_separator_is_found(separator: str, written: Write) -> None:
+    lines = [["size", "kind", "y"], ["1.5", "old", "2"], ["-2.25", "new", "1e3"]]
+    table = training_table(written("\n".join(separator.join(line) for line in lines)), "y")
+    assert table.X["size"].tolist() == [1.5, -2.25]
+    assert table.X["kind"].tolist() == ["old", "new"]
+    assert table.y.tolist() == [2.0, 1000.0]
+
+
+def test_separators_within_quotes_do_not_count(written: Write) -> None:
+    text = 'name;y\n"Smith, John, Jr.";1\n"Doe, Jane, Dr.";2\n'
+    assert training_table(written(text), "y").X["name"].tolist() == ["Smith, John, Jr.", "Doe, Jane, Dr."]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_encodings(encoding: str, written: Write) -> None:
+    table = training_table(written("größe,art,y\n1,süß,3\n2,herb,4\n", encoding=encoding), "y")
+    assert list(table.X.columns) == ["größe", "art"]
+    assert table.X["art"].tolist() == ["süß", "herb"]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bz2", "xz", "zip"])
+def test_compressed_whatever_the_name_says(kind: str, tmp_path: Path) -> None:
+    path, text = tmp_path / "table.dat", b"x,y\n1,2\n3,4\n"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("table.csv", text)
+    else:
+        path.write_bytes({"gzip": gzip, "bz2": bz2, "xz": lzma}[kind].compress(text))
+    assert training_table(path, "y").y.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (['"1,234"', '"12,345,678.5"', "7"], [1234, 12345678.5, 7]),
+        (["1 234", "12 345.5", "-7"], [1234, 12345.5, -7]),
+        (["1'234", "1'234'567", "0.5"], [1234, 1234567, 0.5]),
+        (['"0,5"', '"1.234,25"', '"-3,75"'], [0.5, 1234.25, -3.75]),
+        (["1.234", "0.25", "1e-3"], [1.234, 0.25, 1e-3]),
+    ],
+)
+def test_numbers_in_every_notation(cells: list[str], expected: list[float], written: Write) -> None:
+    table = training_table(written("x;y\n" + "".join(f"{cell};{cell}\n" for cell in cells)), "y")
+    assert table.X["x"].tolist() == expected
+    assert table.y.tolist() == expected
+
+
+def test_what_only_looks_like_a_number_stays_text(written: Write) -> None:
+    cells = ["1,23,456", "12.05.2021", "1,234 kg", "2 345 6"]
+    table = training_table(written("x;y\n" + "".join(f"{cell};0.5\n" for cell in cells)), "y")
+    assert table.X["x"].tolist() == cells
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "NaN", "null", "?", "-", "#DIV/0!", "inf", "-inf"])
+def test_missing_values(cell: str, written: Write) -> None:
+    table = training_table(written(f"x,y\n1,2\n{cell},3\n4,{cell}\n"), "y")
+    assert np.isnan(table.X["x"].iloc[1])
+    assert table.row.tolist() == [1, 2]
+    assert table.remarks == ("y: left out 1 row without a label: row 3",)
+
+
+def test_labels_that_are_no_numbers_are_named_and_left_out(written: Write) -> None:
+    labels = ["1", "soon", "2", "", "=A1", *(["?"] * 6)]
+    table = training_table(written("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels))), "y")
+    assert table.y.tolist() == [1.0, 2.0]
+    assert table.row.tolist() == [1, 3]
+    assert table.X["x"].tolist() == [0, 2]
+    assert table.remarks == (
+        "y: left out 7 rows without a label: rows 4, 6, 7, 8, 9 and 2 more",
+        "y: left out 2 rows whose label is not a number: rows 2 ('soon'), 5 ('=A1')",
+    )
+
+
+def test_a_stray_word_does_not_turn_numbers_into_categories(written: Write) -> None:
+    cells = ["?"] + [str(i) for i in range(30)] + ["old"]
+    table = training_table(written("x,y\n" + "".join(f"{cell},1\n" for cell in cells)), "y")
+    assert table.X["x"].dtype.kind == "f"
+    assert table.remarks == ("x: 1 cell read as missing, not being a number: row 32 ('old')",)
+
+
+@pytest.mark.parametrize(
+    "text", [",x,y\n0,5,6\n1,7,8\n", "x y\na 5 6\nb 7 8\n", "x,y,\n5,6,\n7,8,\n", "x,y\n5,6,\n7,8,\n"]
+)
+def test_an_index_or_an_empty_end_is_no_input(text: str, written: Write) -> None:
+    table = training_table(written(text), "y")
+    inputs = table.X.dropna(axis="columns", how="all")
+    assert inputs.to_dict("list") == {"x": [5, 7]}
+    assert table.y.tolist() == [6.0, 8.0]
+
+
+def test_id_and_dropped_columns_are_no_inputs(written: Write) -> None:
+    table = training_table(written("id,x,z,y\nA,1,5,2\nB,2,6,\nC,3,7,4\n"), "y", id_column="id", drop=["z"])
+    assert list(table.X.columns) == ["x"]
+    assert table.identity is not None
+    assert table.identity.tolist() == ["A", "C"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [("Rent", "did you mean 'rent'?"), ("rnet", "did you mean 'rent'?"), ("zzz", "it has area, rent")],
+)
+def test_a_missing_column_suggests_the_nearest(asked: str, hint: str, written: Write) -> None:
+    with pytest.raises(TableError, match=f"has no column '{asked}'; ") as caught:
+        training_table(written("area,rent\n1,2\n"), asked)
+    assert str(caught.value).endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "is empty"),
+        ("\n \n", "is empty"),
+        ('"', "is empty"),
+        ("1,2\n3,4\n", "no header"),
+        ("x,y\n1,2\n1,2,3\n", "line 3 has 3 cells where 2 are expected"),
+        ("x,y\n1,a\n2,b\n", "'y' holds no number"),
+        ("y\n1\n2\n", "no column besides 'y'"),
+        ('x,y\n1,"' + "2\n" * 70_000, "quotation mark left open"),
+        ("x\0y,y\n1,2\n", "zero bytes"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_words(text: str, complaint: str, written: Write) -> None:
+    with pytest.raises(TableError, match=complaint):
+        training_table(written(text), "y")
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    head=st.sampled_from(["", "x,y\n", "x;y\n1;2\n"]),
+    rest=st.lists(st.sampled_from([*"ab120,;|\t\n\r\"' .-=é%", "NA", "x,y\n1,2\n"]), max_size=60).map(
+        "".join
+    ),
+    encoding=st.sampled_from(["utf-8", "cp1252", "utf-16"]),
+)
+def test_whatever_a_file_holds_it_is_a_table_or_a_table_error(
+    head: str, rest: str, encoding: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "any.csv"
+    path.write_bytes((head + rest).encode(encoding))
+    with suppress(TableError):
+        table = training_table(path, "y")
+        assert len(table.X) == len(table.y) == len(table.row)
+        assert np.isfinite(table.y).all()
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="there is no file"):
+        tables.read(tmp_path / "nothing.csv")
+    with pytest.raises(TableError, match="is a folder"):
+        tables.read(tmp_path)
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1000)[:-12])
+    with pytest.raises(TableError, match="damaged or cut short"):
+        tables.read(cut)
+    workbook = tmp_path / "book.xlsx"
+    with zipfile.ZipFile(workbook, "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+        archive.writestr("xl/workbook.xml", "")
+    with pytest.raises(TableError, match="Excel workbook, not one table; save it as CSV"):
+        tables.read(workbook)
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"PAR1" + b"\0" * 100)
+    with pytest.raises(TableError, match="damaged Parquet"):
+        tables.read(damaged)
+
+
+def test_parquet_keeps_its_types(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "x": [1.5, np.inf, 3.0],
+            "price": [decimal.Decimal("1.5"), None, decimal.Decimal("2.5")],
+            "day": pd.to_datetime(["2021-01-01", "2021-01-02", None]),
+            "y": [1, 2, 3],
+        },
+        index=[7, 8, 9],
+    )
+    frame.to_parquet(tmp_path / "table.parquet")
+    table = training_table(tmp_path / "table.parquet", "y")
+    assert table.row.tolist() == [1, 2, 3]
+    assert np.isnan(table.X["x"].iloc[1])
+    assert table.X["price"].dtype.kind == "f"
+    assert table.X["day"].dtype.kind == "M"
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_pieces_make_up_the_whole(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"table.{ending}"
+    frame = pd.DataFrame({"x": np.arange(1000), "word": [f"w{i}" for i in range(1000)]})
+    frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
+    shares: list[float] = []
+    parts = list(tables.pieces(path, rows=300, progress=shares.append))
+    assert [len(part) for part in parts] == [300, 300, 300, 100]
+    assert all((part.index == np.arange(len(part))).all() for part in parts)
+    joined = pd.concat(parts, ignore_index=True)
+    assert joined["x"].astype(int).tolist() == list(range(1000))
+    assert joined["word"].tolist() == frame["word"].tolist()
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_the_example_in_the_docstring() -> None:
+    assert doctest.testmod(tables) == (0, 4)
