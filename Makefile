@@ -56,7 +56,7 @@ docs: $(call has,docs cli)
 	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The peers (torch, jax) come with the extra `bench`.
+# The peers come with the extra `bench`. `bench/accuracy.py` and `bench/audit.py` take longer and resume: run them by hand.
 bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py
 	$(BIN)/python bench/engine.py
