@@ -17,6 +17,7 @@ from sklearn.model_selection import train_test_split
 from levelhead import CleanedRegressor, GCPRegressor, metrics
 from levelhead.contamination import Replaced
 from levelhead.datasets import load
+from levelhead.study.table1 import recipe
 
 RESULT = Path(__file__).parent / "results/accuracy.csv"
 TABLES = Path(__file__).parents[1] / "docs/tables"
@@ -26,13 +27,6 @@ SHARES = (0, 5, 20)
 SEEDS = (41631779, 68230795, 49590161, 54924514, 71045363, 66211075, 61684656, 50278163, 20937475, 46627605)
 COLUMNS = ("dataset", "share", "seed", "method", "rmse", "auc", "nll", "seconds", "epsilon", "precision", "recall",
            "flagged")  # fmt: skip
-PAPER = {  # learning rate, dropout of an ensemble (half the single one's), epochs, minibatch
-    "boston": (1e-4, 0.15, 700, 5),
-    "concrete": (1e-4, 0.05, 1000, 5),
-    "power": (5e-5, 0.0, 150, 10),
-    "yacht": (1e-3, 0.05, 1000, 5),
-    "kin8nm": (7e-4, 0.0, 250, 10),
-}
 # Marks to beat, RMSE and AUC, measured elsewhere on the first 15 seeds (5 for Power and Kin8nm): the best of 31 methods
 # in each cell (boosted trees, forests, Gaussian processes, deep ensembles, behind out-of-fold filters where it helps) …
 BEST_OF_31 = {
@@ -50,24 +44,7 @@ ONE_RECIPE = {
 
 
 def as_in_the_paper(dataset: str, seed: int) -> GCPRegressor:
-    rate, dropout, epochs, batch = PAPER[dataset]
-    return GCPRegressor(
-        (50,),
-        shared_trunk=False,
-        learning_rate="constant",
-        learning_rate_init=rate,
-        dropout=dropout,
-        max_iter=epochs,
-        batch_size=batch,
-        weight_decay=1e-3,
-        out_of_fold=False,
-        contamination=None,
-        target_scaling="standard",
-        initial_outputs="zero",
-        drop_last=True,
-        n_members=5,
-        random_state=seed,
-    )
+    return recipe("EnsGCP", dataset).set_params(random_state=seed)
 
 
 def cleaned(dataset: str, seed: int) -> CleanedRegressor:

@@ -29,10 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead._mixture import GAUSSIAN, STUDENT, Mixture
-from levelhead.theory.special import alpha_minus_A
+from levelhead.theory.prognosis import prognostic_variance, student_variance
 
 Rows = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any]] | NDArray[np.bool_]
-_SMALLEST_EXCESS = 5e-5  # stands in for α − 1 ≤ 0 where a finite Student variance is needed
 _HEAD = 8
 
 
@@ -159,7 +158,7 @@ class Prediction(Distribution):
     def from_student(cls, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> "Prediction":
         """A GCP model's answer with the prognostic variance V_p = σ/(α − A(α)) of equation (6)."""
         positive_alpha = _checks.positive("alpha", _members("alpha", alpha))
-        prognostic = _members("sigma", sigma, positive_alpha.shape) / alpha_minus_A(positive_alpha)
+        prognostic = prognostic_variance(positive_alpha, _members("sigma", sigma, positive_alpha.shape))
         return cls(m, prognostic, alpha=alpha, sigma=sigma)
 
     def _store(self, **fields: Any) -> None:
@@ -214,7 +213,7 @@ class Prediction(Distribution):
     def finite_student_var(self) -> FloatArray:
         """V_St with max(α − 1, 5e-5) for α − 1: where a finite number is needed, as for sorting."""
         alpha, sigma = self._student("finite_student_var")
-        members = sigma / np.maximum(alpha - 1, _SMALLEST_EXCESS)
+        members = student_variance(alpha, sigma, finite=True)
         return _read_only(members.mean(axis=0) + self.epistemic_var)
 
     @cached_property
