@@ -27,6 +27,8 @@ from levelhead.theory.separation import ContaminationEstimate, estimate_contamin
 
 FloatArray = NDArray[np.float64]
 
+LEAST_ROWS = 30  # fewer different rows tell nothing about the share of wrong labels
+
 # cleanlab's names where they mean the same
 _COLUMNS = (
     "given_label", "predicted_label", "std", "z", "p_outlier", "label_quality", "is_label_issue", "trust"

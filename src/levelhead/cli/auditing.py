@@ -9,7 +9,6 @@ from levelhead.cli import options, output, screen
 from levelhead.cli.models import fitted
 
 _ON_SCREEN = 10
-LEAST_ROWS = 30  # of `NetworkRegressor.audit`
 
 
 @screen.command
@@ -38,6 +37,8 @@ def audit(
             f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
         )
     table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
+    from levelhead.auditing import LEAST_ROWS  # loads scipy, which `--help` need not wait for
+
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     model = fitted(table, members, seed, time_budget)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from levelhead import engine, metrics
-from levelhead.auditing import Audit
+from levelhead.auditing import LEAST_ROWS, Audit
 from levelhead.estimators import _preparation
 from levelhead.estimators._complaints import explained
 from levelhead.estimators._preparation import Scale
@@ -17,7 +17,6 @@ from levelhead.prediction import Interval, Prediction
 from levelhead.theory.calibration import Calibration
 from levelhead.theory.separation import ContaminationEstimate
 
-LEAST_ROWS = 30  # fewer tell nothing about the share of wrong labels
 _CHUNK = 65_536  # rows scaled at a time in a prediction
 
 

@@ -14,9 +14,10 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from levelhead import engine
+from levelhead.auditing import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _preparation
-from levelhead.estimators._answers import LEAST_ROWS, AnsweringRegressor, Reading
+from levelhead.estimators._answers import AnsweringRegressor, Reading
 from levelhead.estimators._complaints import check_numbers
 from levelhead.estimators._preparation import Prepared, Rows
 from levelhead.theory.calibration import IDENTITY, calibrate
