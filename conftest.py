@@ -1,5 +1,6 @@
 """Runs the Python blocks of the README and the manual as tests; in CI, a skipped test is a failure."""
 
+import faulthandler
 import os
 
 # Small LAPACK calls must not wait for threads that other processes keep busy.
@@ -25,3 +26,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if os.environ.get("LEVELHEAD_NO_SKIPS") and reporter and reporter.stats.get("skipped"):
         reporter.write_line("LEVELHEAD_NO_SKIPS is set and tests were skipped: that is a failure", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_unconfigure() -> None:
+    """End within two minutes of the last test, whatever thread was left behind, and say where it stood."""
+    faulthandler.dump_traceback_later(120, exit=True)

@@ -80,9 +80,10 @@ def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers):
         before = set(client.run(os.getpid).values())
         victim = max(before)
         at_death = []
+        over = threading.Event()
 
         def kill_in_the_middle():
-            while not at_death:
+            while not (at_death or over.is_set()):
                 with Store(path) as store:
                     done = len(store.done())
                 if done >= 4:
@@ -92,8 +93,11 @@ def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers):
 
         assassin = threading.Thread(target=kill_in_the_middle)
         assassin.start()
-        summary = run_study(specs, path, client, show_progress=False)
-        assassin.join()
+        try:
+            summary = run_study(specs, path, client, show_progress=False)
+        finally:
+            over.set()
+            assassin.join()
         client.wait_for_workers(2)
         after = set(client.run(os.getpid).values())
     assert 4 <= at_death[0] < len(specs) - 1

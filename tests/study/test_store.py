@@ -5,7 +5,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -34,13 +36,8 @@ def wait_until(condition, seconds=60.0):
 
 
 def n_done(path):
-    if not path.exists():
-        return 0
-    try:
-        with Store(path) as store:
-            return len(store.done())
-    except ValueError:  # it is being made
-        return 0
+    with Store(path) as store:
+        return len(store.done())
 
 
 def query(path, text):
@@ -177,3 +174,26 @@ def test_one_may_read_while_another_writes(tmp_path, make_specs):
     with Store(path) as writer, Store(path) as reader:
         writer.record(spec, attempt(spec))
         assert reader.done() == {spec.digest}
+
+
+def test_many_may_open_a_new_file_at_once(tmp_path):
+    def make_and_read(path, together):
+        together.wait()
+        with Store(path) as store:
+            return store.done()
+
+    n = 8
+    for k in range(20):
+        together = threading.Barrier(n)
+        with ThreadPoolExecutor(n) as pool:
+            path = tmp_path / f"{k}.db"
+            assert list(pool.map(make_and_read, [path] * n, [together] * n)) == [set()] * n
+
+
+def test_a_file_that_another_program_holds_is_said_to_be_held(tmp_path, monkeypatch):
+    monkeypatch.setattr("levelhead.study.store._PATIENCE", 0.1)
+    path = tmp_path / "study.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(OSError, match=r"can.t be opened .*locked.*; close what holds it"):
+            Store(path)

@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ from levelhead.study.specs import Spec
 
 _APPLICATION = 0x6C68  # marks the file as a study of ours
 _LAYOUT = 1
+_PATIENCE = 60  # seconds to wait for another connection
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _TABLES = """
 CREATE TABLE runs (
     digest TEXT PRIMARY KEY,
@@ -98,9 +101,12 @@ class Store:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        self._connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
         try:
-            self._prepare()
+            self._prepare_in_turn()
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            raise OSError(f"{self.path} can't be opened ({error}); close what holds it, or wait") from error
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise ValueError(f"{self.path} is no study ({error}); choose another file") from error
@@ -108,10 +114,25 @@ class Store:
             self._connection.close()
             raise
 
+    def _prepare_in_turn(self) -> None:
+        """Prepare the file; wait while another connection does.
+
+        The switch to the write-ahead log needs the file for itself, and SQLite does not wait for that by itself.
+        """
+        latest = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self._prepare()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > latest:
+                    raise
+                time.sleep(0.01)
+
     def _prepare(self) -> None:
+        # Whoever makes the tables marks the file in the same transaction: with tables to be seen, so are the marks.
+        [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         [application] = self._connection.execute("PRAGMA application_id").fetchone()
         [layout] = self._connection.execute("PRAGMA user_version").fetchone()
-        [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if objects and (application != _APPLICATION or layout != _LAYOUT):
             raise ValueError(f"{self.path} is no study of this version of levelhead; choose another file")
         self._connection.execute("PRAGMA journal_mode = WAL")
