@@ -18,7 +18,7 @@ LEVEL = 0.05
 Style = Literal["text", "markdown", "latex", "html"]
 _HIGH_IS_GOOD = ("robust_r2",)
 _NO_ORDER = ("coverage", "mean_alpha", "fit_seconds")  # nothing is better just because it is lower
-_SHOWN = {
+SHOWN = {
     "rmse": "RMSE",
     "auc": "AUC",
     "nll": "NLL",
@@ -136,7 +136,7 @@ def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], share: flo
     counts = sorted({found[measure][key].n_splits for measure, key in keys})
     splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
     title = f"λ = {share:g} %, mean ± std over {splits} split{'' if counts[-1] == 1 else 's'}"
-    heads = tuple(f"{dataset} {_SHOWN.get(measure, measure)}" for dataset, measure in columns)
+    heads = tuple(f"{dataset} {SHOWN.get(measure, measure)}" for dataset, measure in columns)
     return Grid(title, heads, tuple(zip(methods, zip(*drawn, strict=True), strict=True)))
 
 
