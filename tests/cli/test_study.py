@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.main import get_command
 
-from levelhead.study import Spec, Store, read_csv, table1_specs
+from levelhead.cli.study import study_app
+from levelhead.study import Spec, Store, grid_search, read_csv, table1_specs
 from levelhead.study.paper import table1
 from levelhead.study.runs import Measures, Outcome, Result
-from levelhead.study.table1 import SEEDS
+from levelhead.study.table1 import SEEDS, Hyperparameters
 
 pytestmark = pytest.mark.compiled  # a process of its own takes ages without the compiler
 
@@ -150,3 +152,58 @@ def test_the_slice_tells_whether_its_marks_are_met(call, tmp_path: Path) -> None
         assert told.json["met"] is (code == 0)
         assert len(told.json["cells"]) == 4
     assert json.loads(told.out)["cells"][0]["allowed"] == 1.5
+
+
+def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, monkeypatch) -> None:
+    """The search itself is tested below this floor; here it stops after one candidate of each stage."""
+    for name, values in (("LEARNING_RATES", (1e-3,)), ("DROPOUTS", (0.0,)), ("ROBUSTNESS", (0.5,))):
+        monkeypatch.setattr(grid_search, name, values)
+    before = Hyperparameters(1e-4, 0.1, 300, 0.9)
+    line = grid_search.found(
+        "Gamma", "yacht", grid_search.Choice(before, {before: 1.0}), honest=True, n_splits=2
+    )
+    grid_search.write_choices([line], tmp_path / "grid.csv")
+    monkeypatch.setattr(grid_search, "run_study", lambda *_, **__: None)
+    monkeypatch.setattr(grid_search, "_score", lambda *_: 0.5)
+    part = ("--methods", "Beta", "--datasets", "yacht", "--splits", 1, "--backend", "serial")
+    done = call("study", "search", *part, "--epochs", 2, "--out", "grid.csv", cwd=tmp_path)
+    assert done.code == 0, done.err
+    settings = grid_search.chosen(grid_search.read_choices(tmp_path / "grid.csv"))
+    assert settings == {("Beta", "yacht"): Hyperparameters(1e-3, 0.0, 2, 0.5), ("Gamma", "yacht"): before}
+    Store(tmp_path / "tuned.db").close()
+    store = ("--store", "tuned.db", "--hyperparameters", "grid.csv", "--shares", 5)
+    told = call("study", "status", *part[:-2], *store, "--json", cwd=tmp_path).json
+    assert told["lines"] == [
+        {"dataset": "yacht", "method": "Beta (tuned)", "done": 0, "failed": 0, "missing": 1}
+    ]
+    wrong = call("study", "status", *store, "--label", "tuned", cwd=tmp_path)
+    assert wrong.code == 1
+    assert "it must hold {method}" in wrong.err
+
+
+def test_pages_need_results(call, tmp_path: Path) -> None:
+    done = call("study", "pages", tmp_path, cwd=tmp_path)
+    assert done.code == 1
+    assert "make it with levelhead study export" in done.err
+
+
+def test_pages_from_an_export(call, folder: Path, tmp_path: Path) -> None:
+    call("study", "export", "--store", folder / "table1.db", "--out", "r/table1.csv", cwd=tmp_path)
+    done = call("study", "pages", "r/table1.csv", "--out", "docs", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "docs/tables/table1.md" in done.json["files"]
+    assert all((tmp_path / path).stat().st_size for path in done.json["files"])
+
+
+def test_every_study_command_has_help_with_examples_and_is_in_the_manual(call, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "study.md").read_text()
+    commands = get_command(study_app).commands
+    assert {"run", "status", "slice", "table", "figure", "compare", "export", "pages", "search"} <= set(
+        commands
+    )
+    for name, command in commands.items():
+        assert f"levelhead study {name}" in page
+        assert f"levelhead study {name}" in command.epilog
+        for option in (o for parameter in command.params for o in parameter.opts if o.startswith("--")):
+            general = ("--out", "--debug", "--help", "--json", "--force")
+            assert option in page or option in general, (name, option)

@@ -80,7 +80,10 @@ def compare(rows: Iterable[Row], style: Style = "text") -> str:
         )
         for (dataset, share, method), found in lines.items()
     )
-    return Grid("ours beside the paper's; differences in standard errors", heads, drawn).draw(style)
+    counts = sorted({one.n_splits for found in lines.values() for one in found.values()})
+    splits = " to ".join(str(n) for n in dict.fromkeys(counts[:1] + counts[-1:]))
+    title = f"ours (means over {splits} splits) beside the paper's; differences in standard errors"
+    return Grid(title, heads, drawn).draw(style)
 
 
 class Agreement(NamedTuple):

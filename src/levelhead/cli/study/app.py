@@ -2,6 +2,7 @@
 
 import typer
 
+from levelhead.cli.study.making import beyond, pages, search
 from levelhead.cli.study.results import compare, export, figure, table
 from levelhead.cli.study.running import run, slice_, status
 
@@ -18,7 +19,7 @@ _EXAMPLES = {
         [
             "levelhead study run --jobs 2",
             "levelhead study run --datasets boston,yacht --shares 5 --methods GCP,EnsGCP --splits 10",
-            "levelhead study run --contamination cluster --shares 10,20,30,40 --store beyond.db",
+            "levelhead study run --contamination cluster --shares 10,20 --store cluster.db",
             "levelhead study run --dask tcp://host:8786",
         ],
     ),
@@ -43,6 +44,16 @@ _EXAMPLES = {
     "export": (
         export,
         ["levelhead study export --out results/table1.csv --curves results/retention_curves.csv"],
+    ),
+    "pages": (pages, ["levelhead study pages results --out docs"]),
+    "beyond": (beyond, ["levelhead study beyond --datasets boston,concrete,yacht --splits 10 --jobs 2"]),
+    "search": (
+        search,
+        [
+            "levelhead study search --methods Beta,Gamma --datasets yacht --splits 5",
+            "levelhead study search --on-test-rows --out results/grid_search.csv",
+            "levelhead study run --hyperparameters results/grid_search.csv --methods Beta,EnsBeta --store tuned.db",
+        ],
     ),
 }
 

@@ -54,3 +54,19 @@ AnyContamination = Annotated[
     list[str] | None,
     typer.Option("--contamination", metavar="NAME,…", help="Only results of these; default: all."),
 ]
+ChoicesRead = Annotated[
+    Path | None,
+    typer.Option("--hyperparameters", metavar="CSV", help="Settings that `study search` chose."),
+]
+Label = Annotated[
+    str | None,
+    typer.Option("--label", metavar="TEXT", help="What methods are called, such as '{method} (tuned)'."),
+]
+Choices = Annotated[Path, typer.Option("--out", "-o", metavar="CSV", help="File of the choices.")]
+OnTestRows = Annotated[
+    bool,
+    typer.Option("--on-test-rows", help="Judge by the clean test rows, as the paper did: optimistic."),
+]
+Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="Instead of the paper's.")]
+Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder with table1.csv and others.")]
+Manual = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the manual.")]

@@ -82,6 +82,26 @@ def kind(name: str) -> Contamination:
     return _KINDS[known("--contamination", (name,), tuple(_KINDS))[0]]
 
 
+def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
+    """Other hyperparameters than the paper's, from a file of choices, and what methods are called with them.
+
+    Where both judges chose, the honest one counts: the one that saw no test rows.
+    """
+    if hyperparameters is None:
+        return {} if label is None else {"label": _label(label)}
+    from levelhead.study.grid_search import chosen, read_choices
+
+    lines = read_choices(hyperparameters)
+    found = {**chosen(lines, honest=False), **chosen(lines, honest=True)}
+    return {"hyperparameters": found, "label": _label(label or "{method} (tuned)")}
+
+
+def _label(label: str) -> str:
+    if "{method}" not in label:
+        raise ValueError(f"--label is {label!r}; it must hold {{method}}, such as '{{method}} (tuned)'")
+    return label
+
+
 def words(given: Sequence[str] | None) -> tuple[str, ...] | None:
     """Words with commas between them, in one option or in several."""
     if given is None:

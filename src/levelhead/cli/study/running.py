@@ -19,6 +19,8 @@ def run(
     methods: own.Methods = None,
     splits: own.Splits = 50,
     contamination: own.ContaminationName = "replaced",
+    hyperparameters: own.ChoicesRead = None,
+    label: own.Label = None,
     store: own.StoreFile = parts.STORE,
     backend: own.Backend = "processes",
     dask: own.Dask = None,
@@ -29,18 +31,10 @@ def run(
 
     Stop it as you like; the same command goes on. Exit code 1 if runs failed.
     """
-    specs = parts.part(datasets, shares, methods, contamination).specs(splits)
-    summary = computed(specs, store, dask or backend, jobs)
-    if as_json:
-        screen.machine(
-            {**asdict(summary), "failures": [f._asdict() for f in summary.failures], "store": str(store)}
-        )
-    else:
-        screen.say(str(summary))
-        if summary.failures:
-            screen.say(f"See levelhead study status --store {store} --failures")
-    if summary.failures:
-        raise typer.Exit(screen.CANNOT)
+    specs = parts.part(datasets, shares, methods, contamination).specs(
+        splits, **parts.settings(hyperparameters, label)
+    )
+    tell(computed(specs, store, dask or backend, jobs), store, as_json)
 
 
 @screen.command
@@ -50,6 +44,8 @@ def status(
     methods: own.Methods = None,
     splits: own.Splits = 50,
     contamination: own.ContaminationName = "replaced",
+    hyperparameters: own.ChoicesRead = None,
+    label: own.Label = None,
     store: own.StoreFile = parts.STORE,
     failures: own.Failures = False,
     as_json: options.Json = False,
@@ -61,7 +57,8 @@ def status(
     from levelhead.study.status import status as stand
     from levelhead.study.store import Store
 
-    specs = parts.part(datasets, shares, methods, contamination).specs(splits)
+    chosen = parts.part(datasets, shares, methods, contamination)
+    specs = chosen.specs(splits, **parts.settings(hyperparameters, label))
     with Store(parts.existing(store)) as opened:
         lines, failed = stand(specs, opened), opened.failures(specs)
     done, n_failed, missing = (
@@ -131,6 +128,19 @@ def computed(specs: list[Any], store: Any, backend: str, jobs: int) -> Any:
     except KeyboardInterrupt:
         screen.note(f"interrupted; what is finished is in {store}: the same command goes on")
         raise typer.Exit(screen.INTERRUPTED) from None
+
+
+def tell(summary: Any, store: Any, as_json: bool) -> None:
+    """What became of the runs; ends with an exit code if some failed."""
+    if as_json:
+        failures = [failure._asdict() for failure in summary.failures]
+        screen.machine({**asdict(summary), "failures": failures, "store": str(store)})
+    else:
+        screen.say(str(summary))
+        if summary.failures:
+            screen.say(f"See levelhead study status --store {store} --failures")
+    if summary.failures:
+        raise typer.Exit(screen.CANNOT)
 
 
 def _tell_failures(failed: list[Any]) -> None:
