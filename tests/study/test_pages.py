@@ -47,7 +47,8 @@ def test_tables_of_an_unfinished_study(folder, tmp_path):
     assert "boston AUC |" in table  # as many as most: nothing is said
     boston = (tables / "table1_compared.md").read_text().split("###")[1]
     assert re.search(
-        r"boston, λ = 5, GCP \| 6\.5[67]\d \| 3\.57 \| \*\*\+\d+\.\d\*\* \| 2\.0[45]\d \| 2\.05 \| .0\.0 \|", boston
+        r"boston, λ = 5, GCP \| 6\.5[67]\d \| 3\.57 \| \*\*\+\d+\.\d\*\* \| 2\.0[45]\d \| 2\.05 \| .0\.0 \|",
+        boston,
     )
     summary = (tables / "table1_summary.md").read_text()
     assert "Some cells stand on fewer than 50 splits: boston (5), concrete (5)" in summary

@@ -7,6 +7,7 @@
 | `synthetic_fits.csv` | `assets/synthetic-fits.svg` |
 | `beyond.csv` | `tables/beyond.md` |
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
+| `variance_corrections.csv` | `tables/variance_corrections.md` |
 
 Only the first is needed. What has not been run yet is said on its page, with the command that runs it.
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from levelhead.contamination import Cluster, Replaced, Swapped
-from levelhead.study import synthetic_fits
+from levelhead.study import synthetic_fits, variance_corrections
 from levelhead.study.comparison import agreement_table, compare, compared
 from levelhead.study.curves import read_curves
 from levelhead.study.figures import measure_against_share, retention, save
@@ -56,6 +57,7 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
         "table1_summary": _summary(rows),
         "beyond": _beyond(source),
         "tuned": _tuned(source, rows),
+        "variance_corrections": _corrections(source),
     }
     written = [_write(target / "tables" / f"{name}.md", text) for name, text in texts.items()]
     for name, draw in _figures(source, rows).items():
@@ -169,6 +171,13 @@ def _tuned(source: Path, rows: Sequence[Row]) -> str:
         beside = [row for row in rows if (row.dataset, row.share) in there and row.method in rivals]
         parts.append(table([*beside, *tuned], ("rmse", "auc"), "markdown"))
     return "\n\n".join(parts)
+
+
+def _corrections(source: Path) -> str:
+    path = source / "variance_corrections.csv"
+    if not path.exists():
+        return "Not run yet: `levelhead study corrections --out results/variance_corrections.csv`."
+    return variance_corrections.summary(variance_corrections.read(path), "markdown")
 
 
 def _choices(lines: Iterable[Found]) -> str:

@@ -2,7 +2,7 @@
 
 import typer
 
-from levelhead.cli.study.making import beyond, pages, search
+from levelhead.cli.study.making import beyond, corrections, pages, search
 from levelhead.cli.study.results import compare, export, figure, table
 from levelhead.cli.study.running import run, slice_, status
 
@@ -47,6 +47,7 @@ _EXAMPLES = {
     ),
     "pages": (pages, ["levelhead study pages results --out docs"]),
     "beyond": (beyond, ["levelhead study beyond --datasets boston,concrete,yacht --splits 10 --jobs 2"]),
+    "corrections": (corrections, ["levelhead study corrections --out results/variance_corrections.csv"]),
     "search": (
         search,
         [

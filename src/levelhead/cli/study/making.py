@@ -1,4 +1,4 @@
-"""`levelhead study beyond`, `search` and `pages`."""
+"""`levelhead study beyond`, `search`, `corrections` and `pages`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,6 +70,32 @@ def search(
         screen.machine({"choices": [line._asdict() for line in lines.values()], "files": [str(out)]})
     else:
         screen.say(f"Wrote {out}. Next: levelhead study run --hyperparameters {out}")
+
+
+@screen.command
+def corrections(
+    out: own.OutFile,
+    draws: own.Draws = 50,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Predicted over true variance on the synthetic data: without correction, with ε known, and with ε estimated."""
+    from levelhead.study import variance_corrections as study
+
+    output.refuse(out, force=force)
+    total = draws * len(study.SHARES) * len(study.READINGS)
+    lines = []
+    with screen.bar("fitting") as progress:
+        for line in study.ratios(draws=draws):
+            lines.append(line)
+            progress(len(lines) / total)
+    with output.whole(out, force=force) as (partial,):
+        study.write(lines, partial)
+    if as_json:
+        screen.machine({"lines": [line._asdict() for line in lines], "files": [str(out)]})
+        return
+    screen.say(study.summary(lines, "text"))
+    screen.say(f"\nWrote {out}.")
 
 
 @screen.command

@@ -70,3 +70,4 @@ OnTestRows = Annotated[
 Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="Instead of the paper's.")]
 Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder with table1.csv and others.")]
 Manual = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the manual.")]
+Draws = Annotated[int, typer.Option("--draws", min=1, help="Data sets to draw.")]
