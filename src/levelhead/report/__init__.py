@@ -4,6 +4,7 @@
 page from a template that extends `base.html`, with `Panel`s for its figures. Needs the extra `report`.
 """
 
-from levelhead.report.page import Panel, render, write
+from levelhead.report.audit import audit_report
+from levelhead.report.page import Panel, plot_text, render, write
 
-__all__ = ["Panel", "render", "write"]
+__all__ = ["Panel", "audit_report", "plot_text", "render", "write"]

@@ -45,7 +45,7 @@ def coarse(array: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
 
 
 def _compressed(data: bytes) -> str:
-    return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from levelhead.report import encoding
 
@@ -101,14 +101,35 @@ def write(path: str | Path, page: str, *, overwrite: bool = False) -> None:
         partial.unlink(missing_ok=True)
 
 
+def plot_text(text: str) -> str:
+    """Text from data for a figure, where plotly would read tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def _policy(page: str) -> str:
     """A content security policy: scripts of these hashes only, and nothing from anywhere else."""
-    digests = [hashlib.sha256(script.encode()).digest() for script in _SCRIPT.findall(page)]
-    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    scripts = [_hash(script) for script in _SCRIPT.findall(page)]
+    hashes = " ".join(f"'sha256-{script}'" for script in [*scripts, _plotly().hash])
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+class _Packed(NamedTuple):
+    packed: dict[str, Any]
+    hash: str
+
+
+@functools.cache
+def _plotly() -> _Packed:
+    """Plotly's script, packed: the page unpacks it when all else works, for it is large."""
+    text: str = _needed("plotly.offline").get_plotlyjs()
+    return _Packed(encoding.packed_text(text), _hash(text))
 
 
 @functools.cache
@@ -124,7 +145,7 @@ def _environment() -> Any:
     markup = importlib.import_module("markupsafe").Markup
     environment.globals["style"] = lambda name: markup((ASSETS / name).read_text(encoding="utf-8"))
     environment.globals["script"] = lambda name: markup(_script((ASSETS / name).read_text(encoding="utf-8")))
-    environment.globals["plotly"] = lambda: markup(_script(_needed("plotly.offline").get_plotlyjs()))
+    environment.globals["plotly"] = lambda: markup(encoding.to_json(_plotly().packed))
     environment.filters["embedded"] = lambda text: markup(text)  # what `encoding.to_json` has made safe
     return environment
 

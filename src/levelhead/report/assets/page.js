@@ -123,8 +123,16 @@ const levelhead = (() => {
     }
   }
 
-  /* Plotly is the last and largest script: all else works before it. */
-  function plotlyArrived() {
+  /* Plotly is large, so it comes when all else works: once what the page's other scripts have `promised` is done. */
+  const promised = [];
+
+  async function start() {
+    await Promise.all(promised);
+    await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+    const script = document.createElement("script");
+    script.textContent = await unpackText(json("plotly"));
+    document.body.append(script); // runs at once
+    document.getElementById("plotly").remove();
     plotlyIsHere = true;
     for (const { element } of figures.values()) inView.observe(element);
     root.dataset.plotly = "here";
@@ -147,5 +155,5 @@ const levelhead = (() => {
 
   initFigures();
   initTheme();
-  return { memory, unpack, unpackText, json, overlay, onPoint, plotlyArrived, figures };
+  return { memory, unpack, unpackText, json, overlay, onPoint, start, promised };
 })();
