@@ -62,6 +62,7 @@ class TrainingTable(NamedTuple):
     row : number of each row in the file, from 1.
     identity : what the id column says of each row, or None.
     remarks : what was left out or read with a grain of salt, in words.
+    frame : the table as it was read, with all its rows and columns.
     """
 
     X: Frame
@@ -69,6 +70,7 @@ class TrainingTable(NamedTuple):
     row: NDArray[np.intp]
     identity: NDArray[Any] | None
     remarks: tuple[str, ...]
+    frame: Frame
 
 
 def training_table(
@@ -97,7 +99,7 @@ def training_table(
         )
     inputs, more = _with_numbers(inputs.iloc[kept].reset_index(drop=True), kept)
     identity = None if id_column is None else frame[id_column].to_numpy()[kept]
-    return TrainingTable(inputs, y[kept], kept + 1, identity, (*remarks, *more))
+    return TrainingTable(inputs, y[kept], kept + 1, identity, (*remarks, *more), frame)
 
 
 def read(path: str | Path) -> Frame:

@@ -27,10 +27,10 @@ def audit(
 ) -> None:
     """Find the wrong labels of a table.
 
-    Writes labels.csv, a row for every suspect label, the most suspect first, and a picture, audit.png. Rows
-    are counted from 1, the header not counted.
+    Writes report.html, a page to work through the suspect labels in a browser; labels.csv, a row for each of
+    them, the most suspect first; and a picture, audit.png. Rows are counted from 1, the header not counted.
     """
-    paths = out / "labels.csv", out / "audit.png"
+    paths = out / "report.html", out / "labels.csv", out / "audit.png"
     output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
         raise ValueError(
@@ -42,9 +42,23 @@ def audit(
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     model = fitted(table, members, seed, time_budget)
-    verdict = model[-1].audit(model[:-1].transform(table.X), table.y, false_alarm_rate)
+    inputs = model[:-1].transform(table.X)
+    verdict = model[-1].audit(inputs, table.y, false_alarm_rate)
     suspects = _suspects(verdict, table, id_column)
-    with output.whole(*paths, force=force) as (labels, picture):
+    from levelhead.report import audit_report
+
+    with output.whole(*paths, force=force) as (page, labels, picture):
+        audit_report(
+            verdict,
+            page,
+            table=table.frame,
+            target=target,
+            rows=table.row - 1,
+            id_column=id_column,
+            inputs=inputs,
+            title=f"Labels of {target} in {data.name}",
+            remarks=table.remarks,
+        )
         output.write_csv(suspects, labels)
         _draw(verdict, picture)
     _tell(verdict, suspects, table, paths, as_json)
@@ -63,7 +77,7 @@ def _tell(
     verdict: levelhead.Audit,
     suspects: Any,
     table: tables.TrainingTable,
-    paths: tuple[Path, Path],
+    paths: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     (low, high), level = verdict.epsilon_interval, verdict.false_alarm_rate
@@ -89,7 +103,8 @@ def _tell(
     )
     if len(suspects):
         _show(suspects, named=table.identity is not None)
-    screen.say(f"Wrote {paths[0]} and {paths[1]}.")
+    screen.say(f"Wrote {paths[1]} and {paths[2]}.")
+    screen.say(f"Next: open {paths[0]} in a browser, to work through the suspects.")
 
 
 def _show(suspects: Any, named: bool) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 import levelhead
 from levelhead import datasets
-from levelhead._plot_style import BLUE, GREY, INK, RED, STYLE
+from levelhead._plot_style import BLUE, RED
 from levelhead.cli import options, output, screen
 
 _OURS, _PLAIN = "levelhead (GCP)", "Gaussian likelihood"
@@ -25,9 +25,10 @@ def demo(
 ) -> None:
     """See what levelhead does: data with known truth, 5 % wrong labels, two networks side by side.
 
-    Writes the data with the verdict on every label (labels.csv) and a picture (demo.svg).
+    Writes a page to look at in a browser (report.html), the data with the verdict on every label (labels.csv)
+    and a picture (demo.svg).
     """
-    paths = out / "labels.csv", out / "demo.svg"
+    paths = out / "report.html", out / "labels.csv", out / "demo.svg"
     output.refuse(*paths, force=force)
     data = datasets.synthetic(400, rate=0.05, random_state=seed)
     models = {
@@ -40,7 +41,8 @@ def demo(
         verdict = models[_OURS].audit(data.X, data.y)
     called = verdict.is_label_issue
     found = {"wrong": data.mask.sum(), "called_wrong": called.sum(), "rightly": (called & data.mask).sum()}
-    with output.whole(*paths, force=force) as (labels, picture):
+    with output.whole(*paths, force=force) as (page, labels, picture):
+        _report(data, models, verdict, page)
         output.write_csv(verdict.to_frame().assign(x=data.X[:, 0], is_wrong=data.mask), labels)
         _draw(data, models, called, picture)
     if as_json:
@@ -52,8 +54,8 @@ def demo(
         [(name, *(f"{score:.2f}" for score in row.values())) for name, row in scores.items()],
     )
     screen.say(f"\n{found['called_wrong']} labels are called wrong, {found['rightly']} of them rightly.")
-    screen.say(f"Wrote {paths[0]} and {paths[1]}.")
-    screen.say("Next: levelhead audit YOUR.csv --target COLUMN")
+    screen.say(f"Wrote {paths[1]} and {paths[2]}.")
+    screen.say(f"Next: open {paths[0]} in a browser, then try levelhead audit YOUR.csv --target COLUMN")
 
 
 def _compile(data: datasets.Synthetic) -> None:
@@ -72,28 +74,101 @@ def _fitted(model: Any, data: datasets.Synthetic) -> dict[str, float]:
     }
 
 
+def _report(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead.Audit, path: Path) -> None:
+    """The page of the audit, with the paper's Figure 2 in front."""
+    from levelhead.report import audit_report
+
+    audit_report(
+        verdict,
+        path,
+        table={"x": data.X[:, 0], "y": data.y, "is_wrong": data.mask},
+        target="y",
+        inputs=data.X,
+        title="The paper's synthetic data, 5 % of its labels wrong",
+        front=_figure_2(data, models, verdict),
+    )
+
+
+def _figure_2(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead.Audit) -> list[Any]:
+    """The paper's Figure 2: labels, means and standard deviations beside the truth."""
+    from levelhead.report import Panel
+
+    x, order = data.X[:, 0], np.argsort(data.X[:, 0])
+    kinds = (
+        ("clean", ~data.mask, {"size": 4, "color": "var(--grey)"}),
+        (
+            "wrong",
+            data.mask,
+            {"size": 8, "symbol": "x-thin-open", "color": "var(--red)", "line": {"width": 2}},
+        ),
+        (
+            "called wrong",
+            verdict.is_label_issue,
+            {"size": 12, "symbol": "circle-open", "color": "var(--blue)", "line": {"width": 1.6}},
+        ),
+    )
+    labels = [
+        {"mode": "markers", "name": name, "x": x[rows], "y": data.y[rows], "marker": marker}
+        for name, rows, marker in kinds
+    ]
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for moment in ("mean", "std"):
+        truth = np.asarray(getattr(data, moment))
+        lines[moment] = [_curve("truth", x[order], truth[order], "var(--ink)", "dash")]
+        for (name, model), color, dash in zip(
+            models.items(), ("var(--blue)", "var(--red)"), ("solid", "dashdot"), strict=True
+        ):
+            answer = np.asarray(getattr(model.predict_dist(_GRID), moment))
+            lines[moment].append(_curve(name, _GRID[:, 0], answer, color, dash))
+    wrong = int(data.mask.sum())
+    return [
+        Panel(
+            "figure-labels",
+            "Labels",
+            {"data": labels, "layout": _axes("y")},
+            f"{len(data.y)} labels, of which {wrong} were made wrong on purpose. A ring: called wrong.",
+        ),
+        Panel(
+            "figure-means",
+            "Mean of the clean labels",
+            {"data": lines["mean"], "layout": _axes("mean")},
+            "Two ensembles learnt from all labels, the wrong ones too. The truth is dashed.",
+        ),
+        Panel(
+            "figure-deviations",
+            "Standard deviation of the clean labels",
+            {"data": lines["std"], "layout": _axes("standard deviation", log=True)},
+            "The Gaussian network takes wrong labels for noise; levelhead tells them apart.",
+        ),
+    ]
+
+
+def _curve(name: str, x: Any, y: Any, color: str, dash: str) -> dict[str, Any]:
+    line = {"color": color, "dash": dash, "width": 2.2}
+    return {"mode": "lines", "name": name, "x": x, "y": y, "line": line}
+
+
+def _axes(title: str, log: bool = False) -> dict[str, Any]:
+    y_axis: dict[str, Any] = {"title": {"text": title}} | ({"type": "log"} if log else {})
+    return {"xaxis": {"title": {"text": "x"}}, "yaxis": y_axis}
+
+
 def _draw(data: datasets.Synthetic, models: dict[str, Any], called: Any, path: Path) -> None:
     """The paper's Figure 2: labels, means, standard deviations."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from levelhead.study.figures import save
+    from levelhead.study.looks import Look
+    from levelhead.study.synthetic_fits import draw
 
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(11, 3.5))
-        labels, means, spreads = figure.subplots(1, 3)
-        x, wrong = data.X[:, 0], data.mask
-        labels.plot(x[~wrong], data.y[~wrong], ".", ms=3, color=GREY, label="clean")
-        labels.plot(x[wrong], data.y[wrong], "x", ms=5, mew=1.5, color=RED, label="wrong")
-        labels.plot(x[called], data.y[called], "o", ms=9, mfc="none", mec=BLUE, label="called wrong")
-        labels.set(title="Labels", xlabel="x", ylabel="y", ylim=(-5, 23))  # room for the legend
-        order = np.argsort(x)
-        means.plot(x[order], data.mean[order], "--", color=INK, lw=1.2, label="truth")
-        spreads.plot(x[order], data.std[order], "--", color=INK, lw=1.2, label="truth")
-        for (name, model), color, line in zip(models.items(), (BLUE, RED), ("-", "-."), strict=True):
-            answer = model.predict_dist(_GRID)
-            means.plot(_GRID, answer.mean, line, color=color, label=name)
-            spreads.plot(_GRID, answer.std, line, color=color, label=name)
-        means.set(title="Mean of the clean labels", xlabel="x")
-        spreads.set(title="Standard deviation of the clean labels", xlabel="x", yscale="log")
-        labels.legend(loc="upper left", ncols=3, columnspacing=1.0, handletextpad=0.3)
-        means.legend(loc="upper left")
-        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+    x = data.X[:, 0]
+    labels = {
+        "clean": np.array([x[~data.mask], data.y[~data.mask]]),
+        "wrong": np.array([x[data.mask], data.y[data.mask]]),
+    }
+    order = np.argsort(x)
+    curves = {}
+    for name, model in models.items():
+        answer = model.predict_dist(_GRID)
+        curves[name] = np.array([_GRID[:, 0], answer.mean, answer.std])
+    look = {_OURS: Look(BLUE, "-", "", 1.9), _PLAIN: Look(RED, "-.", "", 1.9)}
+    truth = np.array([x[order], data.mean[order], data.std[order]])
+    save(draw(labels, truth, curves, look, np.array([x[called], data.y[called]])), path)

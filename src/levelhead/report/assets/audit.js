@@ -1,0 +1,243 @@
+"use strict";
+/* The workbench: the table of suspects, the label in full, the figures, and what is downloaded. */
+levelhead.promised.push((async () => {
+  const audit = levelhead.json("audit"), format = levelhead.format, byId = (id) => document.getElementById(id);
+  const names = Object.keys(audit.columns);
+  const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
+  const { given, predicted, std, p, verdict, place, trust } = columns;
+  const n = given.length, table = audit.table;
+  const z = (label) => (given[label] - predicted[label]) / std[label];
+  const decisions = levelhead.makeDecisions(audit.digest);
+  const decisionOf = decisions.get;
+
+  // ---------------------------------------------------------------- the rows of the table, read when there is time
+  let lines = null, lowered = null;
+  async function readLines() {
+    if (!table || lines) return;
+    lines = (await levelhead.unpackText(table.lines)).split("\n");
+    grid.render();
+    if (detail.shown >= 0) detail.show(detail.shown);
+  }
+  function cells(label) {
+    const line = lines?.[place[label]];
+    return line ? JSON.parse(line) : null;
+  }
+  const nameOf = (label) => (table?.id == null ? "" : cells(label)?.[table.id] ?? "");
+  const rowOf = (label) => String(place[label] + 1);
+
+  // ---------------------------------------------------------------- neighbours
+  const examined = await levelhead.unpack(audit.near.of), nearRows = await levelhead.unpack(audit.near.rows), each = audit.near.each;
+  const placeInNear = new Map(Array.from(examined, (label, at) => [label, at]));
+  function neighbours(label) {
+    const at = placeInNear.get(label);
+    return at === undefined ? [] : Array.from(nearRows.subarray(at * each, (at + 1) * each));
+  }
+
+  // ---------------------------------------------------------------- the grid
+  const collator = new Intl.Collator("en", { numeric: true });
+  const number = (key, title, value, text, more = {}) => ({ key, title, value, text, number: true, ...more });
+  const shownColumns = [
+    number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .7fr)", narrow: "minmax(0, .62fr)" }),
+    table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true },
+    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { narrow: "minmax(0, 1.1fr)" }),
+    number("predicted", "Expected", (l) => predicted[l], (l) => format.number(predicted[l]), { narrow: "minmax(0, 1.1fr)" }),
+    number("std", "± std", (l) => std[l], (l) => format.short(std[l]), { wide: true, width: "minmax(0, .8fr)" }),
+    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(0, .7fr)" }),
+    number("p", "P(wrong)", (l) => p[l] + 1e-7 * Math.min(1, Math.abs(z(l)) / 1e6), (l) => format.chance(p[l]), { wide: true, width: "minmax(5rem, .9fr)" }),
+    trust && number("trust", "Trust α", (l) => trust[l], (l) => format.short(trust[l]), { wide: true, width: "minmax(0, .8fr)" }),
+    { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: () => "", width: "7rem", narrow: "7.1rem" },
+  ].filter(Boolean);
+  let order = { key: "suspicion", down: true };
+
+  const bySuspicion = (a, b) => verdict[b] - verdict[a] || p[b] - p[a] || Math.abs(z(b)) - Math.abs(z(a)) || a - b;
+  function sort(labels) {
+    const column = shownColumns.find(({ key }) => key === order.key);
+    if (!column) return labels.sort(bySuspicion);
+    const sign = order.down ? -1 : 1;
+    const key = column.number ? Float64Array.from(labels, column.value) : Array.from(labels, column.value);
+    const compare = column.number ? (a, b) => key[a] - key[b] : (a, b) => collator.compare(key[a], key[b]);
+    const at = Int32Array.from(labels.keys()).sort((a, b) => sign * compare(a, b) || bySuspicion(labels[a], labels[b]));
+    return at.map((index) => labels[index]);
+  }
+
+  const SHOWN = { wrong: (v) => v === 2, doubt: (v) => v === 1, suspect: (v) => v > 0, all: () => true };
+  const SIDES = { any: () => true, high: (l) => given[l] > predicted[l], low: (l) => given[l] < predicted[l] };
+  function found(query) {
+    if (!query) return () => true;
+    if (lines) lowered ??= lines.map((line) => line.toLowerCase());
+    const text = JSON.stringify(query).slice(1, -1);
+    return (l) => rowOf(l) === query || (lowered ? lowered[place[l]].includes(text) : String(given[l]).includes(query));
+  }
+  function filtered() {
+    const wanted = SHOWN[byId("show").value], side = SIDES[byId("side").value], decided = byId("decided").value;
+    const matches = found(byId("search").value.trim().toLowerCase());
+    const labels = [];
+    for (let l = 0; l < n; l++) {
+      if (!wanted(verdict[l]) || !side(l)) continue;
+      if (decided !== "any" && (decisionOf(l)?.kind ?? "none") !== decided) continue;
+      if (matches(l)) labels.push(l);
+    }
+    return Int32Array.from(labels);
+  }
+  function refilter() {
+    grid.set(sort(filtered()), order);
+    byId("bulk-count").textContent = format.count(grid.labels.length);
+    speak(`${format.count(grid.labels.length)} labels shown`);
+  }
+
+  const KEYS = { k: "keep", f: "fix", d: "drop", u: "clear" };
+  const grid = levelhead.makeGrid(byId("grid"), shownColumns, decisionOf, {
+    activate: choose,
+    open(label) { choose(label); byId("detail").scrollIntoView({ block: "nearest" }); byId("detail").focus({ preventScroll: true }); },
+    decide,
+    sort(key) {
+      const textual = key === "id" || key === "row" || key === "decision";
+      order = order.key === key ? { key, down: !order.down } : { key, down: !textual };
+      refilter();
+    },
+    key(event, label) {
+      const key = event.key.toLowerCase();
+      if (key === "z") undo();
+      else if (label >= 0 && KEYS[key]) markAndMove(label, KEYS[key]);
+      else return false;
+      return true;
+    },
+  });
+
+  // ---------------------------------------------------------------- decisions
+  function speak(text) { byId("spoken").textContent = text; }
+
+  /* A second press on the same button takes the decision back. */
+  function decide(label, kind, value) {
+    const was = decisionOf(label);
+    if (kind === "clear" || (was?.kind === kind && value === undefined)) decisions.change([label], () => null);
+    else if (kind === "fix") decisions.change([label], () => ({ kind, value: value ?? detail.suggested(label) ?? Number(predicted[label].toPrecision(5)) }));
+    else decisions.change([label], () => ({ kind }));
+    detail.refresh(label);
+    tell();
+    speak(`Row ${rowOf(label)}: ${decisionOf(label)?.kind ?? "undecided"}`);
+  }
+  function markAndMove(label, kind) {
+    if (decisionOf(label)?.kind !== kind) decide(label, kind);
+    if (kind === "fix") { detail.edit(); return; }
+    if (kind !== "clear") next(label);
+  }
+  /* On to the next label; with a filter on decisions, this one may leave the table. */
+  function next(label) {
+    const at = grid.has(label);
+    if (byId("decided").value === "any") { grid.activate(at + 1); return; }
+    refilter();
+    grid.activate(grid.has(label) < 0 ? at : at + 1);
+  }
+  function undo() {
+    const labels = decisions.undo();
+    for (const label of labels) detail.refresh(label);
+    if (detail.shown >= 0) detail.show(detail.shown);
+    tell();
+    if (labels.length) speak(`Undone for ${format.count(labels.length)} labels`);
+  }
+  function tell() {
+    grid.render();
+    let suspects = 0, done = 0;
+    for (let l = 0; l < n; l++) if (verdict[l] === 2) { suspects++; if (decisionOf(l)) done++; }
+    byId("progress").max = Math.max(suspects, 1);
+    byId("progress").value = done;
+    const kinds = ["keep", "fix", "drop"].map((kind) => [kind, decisions.count(kind)]).filter(([, count]) => count);
+    byId("progress-text").textContent = `${format.count(done)} of ${format.count(suspects)} decided` +
+      (kinds.length ? ` (${kinds.map(([kind, count]) => `${kind} ${format.count(count)}`).join(", ")})` : "");
+    byId("undo").disabled = !decisions.canUndo;
+    byId("download-decisions").disabled = decisions.made.size === 0;
+    byId("unkept").hidden = decisions.kept;
+  }
+
+  // ---------------------------------------------------------------- one label
+  const inputs = table ? table.names.map((_, at) => at).filter((at) => at !== table.target && at !== table.id) : [];
+  const detail = levelhead.makeDetail(byId("detail"),
+    { given, predicted, std, p, verdict, z, cells, rowOf, nameOf, neighbours, table, inputs, target: audit.target },
+    decisionOf, { decide, choose: chooseAnywhere, leave: () => byId("grid").focus({ preventScroll: true }) });
+
+  const ring = (x, y, size, color, width) => ({ type: "circle", xref: "x", yref: "y", xsizemode: "pixel", ysizemode: "pixel",
+    xanchor: x, yanchor: y, x0: -size, x1: size, y0: -size, y1: size, line: { color, width } });
+  const POINTS = {
+    labels: (l) => [predicted[l], given[l]], scores: (l) => [place[l] + 1, Math.asinh(z(l))],
+    spread: (l) => [predicted[l], Math.log10(std[l])], trust: (l) => [predicted[l], Math.log10(trust?.[l])],
+  };
+  function choose(label) {
+    detail.show(label);
+    const near = neighbours(label);
+    for (const [name, point] of Object.entries(POINTS))
+      levelhead.overlay(name, [...near.map((other) => ring(...point(other), 6, "var(--blue)", 1.5)), ring(...point(label), 10, "var(--ink)", 2.5)]);
+  }
+  /* A label that need not be in the table as it is filtered now. */
+  function chooseAnywhere(label) {
+    const at = grid.has(label);
+    if (at >= 0) grid.activate(at); else choose(label);
+  }
+  levelhead.onPoint((label) => { if (label >= 0) chooseAnywhere(label); });
+
+  // ---------------------------------------------------------------- downloads
+  const file = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "audit";
+  function downloadDecisions() {
+    const head = ["row", ...(table?.id == null ? [] : [table.names[table.id]]), "given_label", "predicted_label", "std", "z", "p_outlier", "decision", "new_label"];
+    const rows = [...decisions.made].sort(([a], [b]) => place[a] - place[b]).map(([l, { kind, value }]) =>
+      [place[l] + 1, ...(table?.id == null ? [] : [nameOf(l)]), given[l], predicted[l], std[l], z(l), p[l], kind, kind === "fix" ? value : ""]);
+    levelhead.csv.download(`${file}-decisions.csv`, [head, ...rows].map(levelhead.csv.line));
+  }
+  async function downloadCleaned() {
+    const byPlace = new Map([...decisions.made].map(([label, decision]) => [place[label], decision]));
+    const out = [];
+    if (table?.complete) {
+      await readLines();
+      out.push(levelhead.csv.line(table.names));
+      for (let row = 0; row < table.rows; row++) {
+        const decision = byPlace.get(row), line = JSON.parse(lines[row]);
+        if (decision?.kind === "drop") continue;
+        if (decision?.kind === "fix") line[table.target] = decision.value;
+        out.push(levelhead.csv.line(line));
+      }
+    } else {
+      out.push(levelhead.csv.line(["row", audit.target]));
+      for (let l = 0; l < n; l++) {
+        const decision = decisionOf(l);
+        if (decision?.kind !== "drop") out.push(levelhead.csv.line([place[l] + 1, decision?.kind === "fix" ? decision.value : given[l]]));
+      }
+    }
+    levelhead.csv.download(`${file}-cleaned.csv`, out);
+  }
+
+  // ---------------------------------------------------------------- wiring
+  for (const id of ["show", "side", "decided"]) byId(id).addEventListener("change", refilter);
+  let waiting = 0;
+  byId("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refilter, 120); });
+  byId("search").addEventListener("keydown", (event) => { if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); byId("grid").focus(); if (grid.active < 0) grid.activate(0); } });
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  byId("undo").addEventListener("click", undo);
+  byId("download-decisions").addEventListener("click", downloadDecisions);
+  const cleaned = byId("download-cleaned");
+  cleaned.addEventListener("click", downloadCleaned);
+  cleaned.disabled = !table?.complete && !audit.all_labels;
+  if (!table?.complete) cleaned.textContent = "Cleaned labels (CSV)";
+  if (cleaned.disabled) cleaned.title = "The table is too large for this page; apply the decisions to your file by their row.";
+  else cleaned.title = "Labels marked drop are left out, labels marked fix are replaced; all others stay as they are.";
+  for (const button of document.querySelectorAll("[data-bulk]")) button.addEventListener("click", () => {
+    const kind = button.dataset.bulk;
+    decisions.change(grid.labels, () => (kind === "clear" ? null : { kind }));
+    byId("bulk").open = false;
+    if (detail.shown >= 0) detail.show(detail.shown);
+    tell();
+    speak(`${format.count(grid.labels.length)} labels: ${kind}`);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    byId("search").focus();
+  });
+
+  if (!verdict.includes(2)) byId("show").value = verdict.includes(1) ? "suspect" : "all";
+  refilter();
+  tell();
+  if (grid.labels.length) choose(grid.labels[0]);
+  performance.mark("levelhead-ready");
+  document.documentElement.dataset.ready = "yes";
+  requestIdleCallback?.(readLines, { timeout: 1000 }) ?? setTimeout(readLines, 200);
+})());

@@ -1,0 +1,77 @@
+"use strict";
+/* What was decided about labels: remembered, undone, written to CSV. */
+
+levelhead.makeDecisions = (digest) => {
+  const KEY = `levelhead:decisions:${digest}`;
+  const KINDS = ["keep", "fix", "drop"];
+  const made = new Map(); // label → {kind, value}
+  const before = []; // for undo: lists of [label, what was there]
+  let kept = true;
+
+  function load() {
+    let stored;
+    try { stored = JSON.parse(levelhead.memory.get(KEY) ?? "{}"); } catch { stored = {}; }
+    for (const [label, [kind, value]] of Object.entries(stored))
+      if (KINDS.includes(kind)) made.set(Number(label), kind === "fix" ? { kind, value } : { kind });
+    kept = levelhead.memory.set(KEY, JSON.stringify(stored));
+  }
+
+  function store() {
+    const entries = [...made].map(([label, { kind, value }]) => [label, kind === "fix" ? [kind, value] : [kind]]);
+    kept = levelhead.memory.set(KEY, JSON.stringify(Object.fromEntries(entries)));
+  }
+
+  function put(label, decision) { if (decision) made.set(label, decision); else made.delete(label); }
+
+  /* One step, to be undone as one; `decide` says for each label what to put, or null for nothing. */
+  function change(labels, decide) {
+    before.push(Array.from(labels, (label) => [label, made.get(label)]));
+    for (const label of labels) put(label, decide(label));
+    store();
+  }
+
+  function undo() {
+    const step = before.pop();
+    if (!step) return [];
+    for (const [label, decision] of step) put(label, decision);
+    store();
+    return step.map(([label]) => label);
+  }
+
+  function count(kind) {
+    let n = 0;
+    for (const decision of made.values()) if (decision.kind === kind) n++;
+    return n;
+  }
+
+  load();
+  return { get: (label) => made.get(label), made, change, undo, count,
+           get canUndo() { return before.length > 0; }, get kept() { return kept; } };
+};
+
+levelhead.csv = (() => {
+  // How a cell begins that a spreadsheet would take for a formula, also after blanks; numbers are none.
+  const FORMULA = /^(\s*[=+\-@|%]|[\t\n])/;
+  const NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+
+  function cell(value) {
+    if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+    let text = String(value ?? "").replace(/\r\n?/g, "\n");
+    if (FORMULA.test(text) && !NUMBER.test(text)) text = `'${text}`;
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function line(cells) { return cells.map(cell).join(",") + "\n"; }
+
+  function download(name, lines) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob(lines, { type: "text/csv;charset=utf-8" }));
+    link.download = name;
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  }
+
+  return { line, download };
+})();

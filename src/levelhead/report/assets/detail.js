@@ -1,0 +1,145 @@
+"use strict";
+/* One label in full: what was expected, what its neighbours say, what to do with it. */
+
+/*
+data: columns of the audit (given, predicted, …), cells(label), rowOf(label), nameOf(label), neighbours(label), table
+events: decide(label, kind, value), choose(label), leave()
+*/
+levelhead.makeDetail = (element, data, decisionOf, events) => {
+  const h = levelhead.element, format = levelhead.format;
+  const WORDS = ["fully trusted", "in doubt", "called wrong"];
+  const SLIPS = [["÷ 10", 0.1], ["÷ 100", 0.01], ["÷ 1000", 0.001], ["× 10", 10], ["× 100", 100], ["× 1000", 1000], ["other sign", -1]];
+  let shown = -1;
+
+  /* Slips of the pen that would explain the label: what is then within three standard deviations. */
+  function slips(label) {
+    const { given, predicted, std, verdict } = data;
+    if (verdict[label] === 0 || given[label] === 0) return [];
+    return SLIPS.map(([name, factor]) => [name, Number((given[label] * factor).toPrecision(12))])
+      .filter(([, value]) => Math.abs(value - predicted[label]) <= 3 * std[label]);
+  }
+
+  function story(label) {
+    const z = data.z(label), far = format.z(Math.abs(z));
+    return `Given ${format.exact(data.given[label])}; expected ${format.number(data.predicted[label])} ± ${format.short(data.std[label])}. ` +
+      `That is ${far} standard deviations too ${z > 0 ? "high" : "low"}; the probability that it is wrong is ${format.chance(data.p[label])}.`;
+  }
+
+  function choice(label) {
+    const kind = decisionOf(label)?.kind;
+    const buttons = levelhead.choiceButtons(h, true);
+    for (const button of buttons) {
+      button.setAttribute("aria-pressed", button.dataset.decision === kind);
+      button.addEventListener("click", () => events.decide(label, button.dataset.decision));
+    }
+    return h("div", { class: "choice", role: "group", "aria-label": "Decision" }, ...buttons);
+  }
+
+  function replacement(label) {
+    const decision = decisionOf(label);
+    if (decision?.kind !== "fix") return null;
+    const wrong = h("span", { class: "wrong", role: "alert", id: "replacement-wrong" });
+    const input = h("input", { id: "replacement", type: "text", inputmode: "decimal", "aria-describedby": "replacement-wrong",
+      oninput: () => {
+        const text = input.value.trim().replace("−", "-"), value = Number(text);
+        const fine = text !== "" && Number.isFinite(value);
+        input.setAttribute("aria-invalid", !fine);
+        wrong.textContent = fine ? "" : "Not a number; the last number stays.";
+        if (fine) events.decide(label, "fix", value);
+      },
+      onkeydown: (event) => { if (event.key === "Enter" || event.key === "Escape") { event.preventDefault(); events.leave(); } },
+    });
+    input.value = String(decision.value);
+    return h("div", { class: "replacement" }, h("label", { for: "replacement" }, "Replace by"), input, wrong);
+  }
+
+  function suggestions(label) {
+    const found = slips(label);
+    if (!found.length) return null;
+    const chips = found.map(([name, value]) => h("button", { type: "button", onclick: () => { events.decide(label, "fix", value); show(label); } },
+      `${name}: ${format.exact(value)}`));
+    return h("div", {}, h("p", { class: "said" }, "A slip of the pen? This would fit:"), h("div", { class: "chips" }, ...chips));
+  }
+
+  function svg(tag, attributes, text) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  /* The label, what was expected, and the labels of the nearest rows, on one line. */
+  function strip(label, near) {
+    const { given, predicted, std } = data, WIDTH = Math.max(260, element.clientWidth - 36), EDGE = 24;
+    const marks = [given[label], predicted[label] - 2 * std[label], predicted[label] + 2 * std[label], ...near.map((other) => given[other])];
+    const low = Math.min(...marks), high = Math.max(...marks);
+    const x = (value) => EDGE + ((value - low) / (high - low || 1)) * (WIDTH - 2 * EDGE);
+    const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} 64`, class: "strip", role: "img", 
+      "aria-label": "The label, what was expected, and the labels of the nearest rows" });
+    const band = Math.max(3, x(predicted[label] + 2 * std[label]) - x(predicted[label] - 2 * std[label]));
+    drawing.append(svg("rect", { x: x(predicted[label]) - band / 2, y: 18, width: band, height: 22, rx: 4, fill: "var(--wash)", stroke: "var(--blue)", "stroke-width": 1 }));
+    drawing.append(svg("line", { x1: EDGE / 2, x2: WIDTH - EDGE / 2, y1: 29, y2: 29, stroke: "var(--line)", "stroke-width": 1 }));
+    for (const other of near) drawing.append(svg("circle", { cx: x(given[other]), cy: 29, r: 5, fill: "none", stroke: "var(--soft)", "stroke-width": 1.6 }));
+    const at = x(given[label]);
+    drawing.append(svg("path", { d: `M${at - 6} 23l12 12m0 -12l-12 12`, stroke: "var(--red)", "stroke-width": 2.6, "stroke-linecap": "round" }));
+    const anchor = (place) => (place < 90 ? "start" : place > WIDTH - 90 ? "end" : "middle");
+    const nudged = (place) => (place < 90 ? place - 8 : place > WIDTH - 90 ? place + 8 : place);
+    drawing.append(svg("text", { x: nudged(x(predicted[label])), y: 12, "text-anchor": anchor(x(predicted[label])) }, `expected ${format.number(predicted[label])}`));
+    drawing.append(svg("text", { x: nudged(at), y: 58, "text-anchor": anchor(at) }, `given ${format.exact(given[label])}`));
+    return drawing;
+  }
+
+  function cellsOf(label) {
+    const cells = data.cells(label);
+    return cells && data.inputs.map((place) => cells[place]);
+  }
+
+  function neighbourRow(label, self) {
+    const name = data.nameOf(label), row = data.rowOf(label) + (name ? ` (${name})` : "");
+    const head = self ? row : h("button", { type: "button", onclick: () => events.choose(label) }, row);
+    const numbers = [format.exact(data.given[label]), format.number(data.predicted[label])];
+    return h("tr", self ? { class: "self" } : { "data-near": label, onclick: () => events.choose(label) },
+      h("th", { scope: "row" }, head), ...numbers.map((text) => h("td", { class: "number" }, text)), h("td", {}, WORDS[data.verdict[label]]),
+      ...(cellsOf(label) ?? []).map((text) => h("td", {}, text)));
+  }
+
+  function neighbours(label, near) {
+    const names = cellsOf(label) ? data.inputs.map((place) => data.table.names[place]) : [];
+    const header = ["row", data.target, "expected", "verdict", ...names].map((text) => h("th", { scope: "col" }, text));
+    const rows = [neighbourRow(label, true), ...near.map((other) => neighbourRow(other, false))];
+    return h("div", { class: "scroller near", tabindex: "0", role: "region", "aria-label": "This row and its nearest neighbours" },
+      h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ...header)), h("tbody", {}, ...rows)));
+  }
+
+  function show(label) {
+    shown = label;
+    const name = data.nameOf(label), near = data.neighbours(label);
+    const title = h("h2", { id: "detail-title" }, `Row ${data.rowOf(label)}${name ? ` (${name})` : ""}`,
+      h("span", { class: `verdict verdict-${data.verdict[label]}` }, WORDS[data.verdict[label]]));
+    element.replaceChildren(...[
+      title, h("p", { class: "said" }, story(label)), choice(label), replacement(label), suggestions(label), strip(label, near),
+      h("h3", {}, near.length ? "Nearest rows" : "This row"), neighbours(label, near),
+    ].filter(Boolean));
+  }
+
+  /* Only what a decision changes, so that a field that is being typed in stays. */
+  function refresh(label) {
+    if (label !== shown) return;
+    const kind = decisionOf(label)?.kind;
+    for (const button of element.querySelectorAll("button[data-decision]")) button.setAttribute("aria-pressed", button.dataset.decision === kind);
+    const old = element.querySelector(".replacement");
+    if (kind === "fix" && old) return;
+    old?.remove();
+    const made = replacement(label);
+    if (made) element.querySelector(".choice").after(made);
+  }
+
+  element.addEventListener("keydown", (event) => { if (event.key === "Escape") events.leave(); });
+
+  function edit() {
+    const input = element.querySelector("#replacement");
+    if (input) { input.focus(); input.select(); }
+  }
+
+  return { show, refresh, edit, suggested: (label) => slips(label)[0]?.[1], get shown() { return shown; } };
+};

@@ -1,0 +1,159 @@
+"use strict";
+/* What every page can do: themes, reading packed data, drawing figures when they come into view. */
+const levelhead = (() => {
+  const root = document.documentElement;
+
+  // ---------------------------------------------------------------- what the browser remembers
+  const memory = {
+    get(key) { try { return localStorage.getItem(key); } catch { return null; } },
+    set(key, value) { try { localStorage.setItem(key, value); return true; } catch { return false; } },
+  };
+
+  // ---------------------------------------------------------------- themes
+  const THEMES = ["auto", "light", "dark"];
+  const THEME_KEY = "levelhead:theme";
+  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
+  function setTheme(theme) {
+    if (theme === "auto") delete root.dataset.theme; else root.dataset.theme = theme;
+    document.getElementById("theme").textContent = `Theme: ${theme}`;
+    redrawAll();
+  }
+
+  function initTheme() {
+    let theme = memory.get(THEME_KEY);
+    if (!THEMES.includes(theme)) theme = "auto";
+    document.getElementById("theme").addEventListener("click", () => {
+      theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+      memory.set(THEME_KEY, theme);
+      setTheme(theme);
+    });
+    prefersDark.addEventListener("change", redrawAll);
+    setTheme(theme);
+  }
+
+  // ---------------------------------------------------------------- packed data
+  const TYPES = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u1: Uint8Array };
+
+  function bytes(base64) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+    const text = atob(base64), out = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) out[i] = text.charCodeAt(i);
+    return out;
+  }
+
+  function inflated(part) {
+    return new Response(new Blob([bytes(part.zlib)]).stream().pipeThrough(new DecompressionStream("deflate")));
+  }
+
+  async function unpack(part) {
+    return part === null ? null : new TYPES[part.dtype](await inflated(part).arrayBuffer());
+  }
+
+  async function unpackText(part) {
+    return part === null ? null : inflated(part).text();
+  }
+
+  function json(id) { return JSON.parse(document.getElementById(id).textContent); }
+
+  // ---------------------------------------------------------------- figures
+  const figures = new Map(); // by name: {element, spec, drawn, shapes, listeners}
+  let plotlyIsHere = false;
+
+  function colour(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
+
+  /* The figure with the theme's colours where it names them. */
+  function themed(value) {
+    if (typeof value === "string") return value.replace(/^var\((--[\w-]+)\)$/, (_, name) => colour(name));
+    if (Array.isArray(value)) return value.length && typeof value[0] === "object" ? value.map(themed) : value;
+    if (value && typeof value === "object" && !("bdata" in value) && !ArrayBuffer.isView(value))
+      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, themed(part)]));
+    return value;
+  }
+
+  function axis() {
+    return { gridcolor: colour("--grid"), zerolinecolor: colour("--line"), linecolor: colour("--line"), tickcolor: colour("--line"),
+             automargin: true, title: { standoff: 8 } };
+  }
+
+  function look(height) {
+    return {
+      height, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 48, r: 12, t: 28, b: 40 }, hovermode: "closest",
+      font: { family: colour("--sans"), size: 12.5, color: colour("--soft") },
+      hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink") } },
+      legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { color: colour("--ink") } },
+      template: { layout: { xaxis: axis(), yaxis: axis() } },
+      modebar: { color: colour("--soft"), activecolor: colour("--blue"), bgcolor: "rgba(0,0,0,0)" },
+    };
+  }
+
+  const CONFIG = { responsive: true, displaylogo: false,
+                   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"] };
+
+  function draw(figure) {
+    const { element, spec } = figure;
+    const layout = { ...look(Number(element.dataset.height)), ...themed(spec.layout ?? {}) };
+    layout.shapes = [...(layout.shapes ?? []), ...themed(figure.shapes)];
+    const done = Plotly.react(element, themed(spec.data), layout, CONFIG);
+    if (!figure.drawn) {
+      figure.drawn = true;
+      for (const listener of figure.listeners) element.on("plotly_click", listener);
+    }
+    return done;
+  }
+
+  function redrawAll() { for (const figure of figures.values()) if (figure.drawn) draw(figure); }
+
+  const inView = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const figure = figures.get(entry.target.dataset.name);
+      if (!entry.isIntersecting || figure.drawn || !plotlyIsHere) continue;
+      inView.unobserve(entry.target);
+      draw(figure);
+    }
+  }, { rootMargin: "300px" });
+
+  function initFigures() {
+    for (const element of document.querySelectorAll("[data-figure]")) {
+      const name = element.id.replace(/-figure$/, "");
+      element.dataset.name = name;
+      element.style.minHeight = `${element.dataset.height}px`;
+      figures.set(name, { element, spec: json(element.dataset.figure), drawn: false, shapes: [], listeners: [] });
+    }
+  }
+
+  /* Plotly is large, so it comes when all else works: once what the page's other scripts have `promised` is done. */
+  const promised = [];
+
+  async function start() {
+    await Promise.all(promised);
+    await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+    const script = document.createElement("script");
+    script.textContent = await unpackText(json("plotly"));
+    document.body.append(script); // runs at once
+    document.getElementById("plotly").remove();
+    plotlyIsHere = true;
+    for (const { element } of figures.values()) inView.observe(element);
+    root.dataset.plotly = "here";
+  }
+
+  /* Shapes on top of a figure, such as rings around chosen points: much quicker than another trace. */
+  function overlay(name, shapes) {
+    const figure = figures.get(name);
+    if (!figure) return;
+    figure.shapes = shapes;
+    if (figure.drawn) Plotly.relayout(figure.element, { shapes: themed([...(figure.spec.layout?.shapes ?? []), ...shapes]) });
+  }
+
+  function onPoint(listener) {
+    for (const figure of figures.values()) {
+      const told = (event) => { if (event.points[0]?.customdata !== undefined) listener(event.points[0].customdata); };
+      figure.listeners.push(told);
+    }
+  }
+
+  initFigures();
+  initTheme();
+  return { memory, unpack, unpackText, json, overlay, onPoint, start, promised };
+})();

@@ -1,0 +1,214 @@
+"""The page on which the suspect labels of an audit are worked through."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelhead.auditing import Audit
+from levelhead.report import encoding, panels
+from levelhead.report.neighbours import nearest
+from levelhead.report.page import Panel, render, write
+from levelhead.report.rows import RowTable, read_table
+
+_MOST_ROWS = 200_000  # in a page; of more, only the most suspect and their neighbours
+_MOST_EXAMINED = 20_000  # rows whose nearest neighbours are looked for
+_LARGEST_TABLE = 6_000_000  # bytes in the page that the table may take
+_NEIGHBOURS = 6
+_SCRIPTS = ("decisions.js", "grid.js", "detail.js", "audit.js")
+
+Index = NDArray[np.intp]
+
+
+def audit_report(
+    audit: Audit,
+    path: str | Path,
+    *,
+    table: Any = None,
+    target: str = "label",
+    rows: ArrayLike | None = None,
+    id_column: str | None = None,
+    inputs: ArrayLike | None = None,
+    title: str | None = None,
+    remarks: Sequence[str] = (),
+    front: Sequence[Panel] = (),
+    overwrite: bool = False,
+) -> None:
+    """Write an audit as one HTML file: what it found, and a table to work through the suspect labels.
+
+    Parameters
+    ----------
+    audit : the verdicts.
+    path : the file; it appears whole or not at all.
+    table : the whole table the labels came from, a frame or a dictionary of columns. The page shows its rows and
+        writes the cleaned table. Without it, the page writes the cleaned labels.
+    target : the column of labels.
+    rows : for each label, its row in the table, counted from 0; default: one after the other.
+    id_column : column that names the rows.
+    inputs : numbers to find the nearest rows by, one row a label, as the model saw them; default: the columns of
+        numbers of the table.
+    title : of the page.
+    remarks : what the reader should know, a sentence each.
+    front : panels to be shown before the suspects.
+    overwrite : whether to replace a file that is there.
+    """
+    place = _places(audit, rows)
+    source = None if table is None else read_table(table, target=target, id_column=id_column)
+    if source is not None and len(place) and not 0 <= place.min() <= place.max() < len(source):
+        raise ValueError(
+            f"rows reach from {place.min()} to {place.max()} but the table has {len(source)} rows, "
+            "counted from 0; give the table that the labels came from"
+        )
+    verdict = verdicts(audit)
+    near = _neighbours(audit, verdict, inputs, source, place)
+    shown = _shown(audit, near)
+    data = _payload(audit, verdict, near, shown, place, source, target)
+    low, high = audit.epsilon_interval
+    page = render(
+        "audit.html",
+        title=title or f"Audit of {target}",
+        headline=(
+            f"About {_percent(audit.epsilon)} % of labels look wrong ({_percent(low)} to {_percent(high)} %)"
+        ),
+        tiles=_tiles(audit, verdict),
+        level=f"{audit.false_alarm_rate:.0%}",
+        remarks=[*remarks, *_remarks(audit)],
+        front=front,
+        panels=[*panels.of_audit(audit, verdict, shown, place + 1, target), *front],
+        target=target,
+        payload=encoding.to_json(data),
+        scripts=_SCRIPTS,
+    )
+    write(path, page, overwrite=overwrite)
+
+
+def verdicts(audit: Audit) -> NDArray[np.uint8]:
+    """2 for labels called wrong, 1 for labels in doubt, 0 for those fully trusted."""
+    doubtful = audit.p_outlier >= 0.5 * audit.false_alarm_rate
+    return np.where(audit.is_label_issue, 2, doubtful).astype(np.uint8)
+
+
+def _places(audit: Audit, rows: ArrayLike | None) -> Index:
+    place = np.arange(len(audit)) if rows is None else np.asarray(rows)
+    if place.shape != (len(audit),) or place.dtype.kind not in "iu":
+        raise ValueError(
+            f"rows has shape {place.shape} and type {place.dtype}; give a whole number for each of {len(audit)} labels"
+        )
+    return place.astype(np.intp)
+
+
+def _neighbours(
+    audit: Audit, verdict: NDArray[np.uint8], inputs: ArrayLike | None, source: RowTable | None, place: Index
+) -> tuple[Index, Index]:
+    """The rows that may need a look, and the nearest rows of each."""
+    by_suspicion = np.lexsort((-np.abs(audit.z), -audit.p_outlier, -verdict.astype(int)))
+    examined = by_suspicion[: min(int((verdict > 0).sum()), _MOST_EXAMINED)]
+    if inputs is not None:
+        numbers = np.asarray(inputs, dtype=np.float64)
+        if numbers.ndim != 2 or len(numbers) != len(audit):
+            raise ValueError(
+                f"inputs has shape {numbers.shape}; give {len(audit)} rows of numbers, one for each label"
+            )
+    elif source is not None and source.numbers.shape[1]:
+        numbers = source.numbers[place]
+    else:
+        return examined, np.empty((len(examined), 0), dtype=np.intp)
+    return examined, nearest(numbers, examined, _NEIGHBOURS)
+
+
+def _shown(audit: Audit, near: tuple[Index, Index]) -> Index:
+    """The labels that the page holds: all, unless there are too many."""
+    if len(audit) <= _MOST_ROWS:
+        return np.arange(len(audit))
+    return np.unique(np.concatenate([near[0], near[1].ravel()]))
+
+
+def _payload(
+    audit: Audit,
+    verdict: NDArray[np.uint8],
+    near: tuple[Index, Index],
+    shown: Index,
+    place: Index,
+    source: RowTable | None,
+    target: str,
+) -> dict[str, Any]:
+    position = np.full(len(audit), -1, dtype=np.int32)
+    position[shown] = np.arange(len(shown), dtype=np.int32)
+    std, trust = audit.std[shown], audit.trust[shown]
+    columns = {
+        "given": encoding.packed(audit.given_label[shown]),
+        "predicted": encoding.packed(encoding.coarse(audit.predicted_label[shown], 1e-3 * std)),
+        "std": encoding.packed(encoding.coarse(std, 1e-4 * std).astype(np.float32)),
+        "p": encoding.packed(_coarse_probability(audit.p_outlier[shown])),
+        "verdict": encoding.packed(verdict[shown]),
+        "place": encoding.packed(place[shown].astype(np.int32)),
+        "trust": encoding.packed(encoding.coarse(trust, 1e-3 * trust).astype(np.float32))
+        if np.isfinite(trust).any()
+        else None,
+    }
+    data: dict[str, Any] = {
+        "target": target,
+        "all_labels": len(shown) == len(audit),
+        "columns": columns,
+        "near": {
+            "of": encoding.packed(position[near[0]]),
+            "rows": encoding.packed(position[near[1]].astype(np.int32)),
+            "each": near[1].shape[1],
+        },
+        "table": None if source is None else _table(source, place[shown], near, place),
+    }
+    return {"digest": hashlib.sha256(encoding.to_json(data).encode()).hexdigest()[:16], **data}
+
+
+def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:
+    return encoding.coarse(p, 1e-3 * np.minimum(p, 1 - p)).astype(np.float32)
+
+
+def _table(source: RowTable, shown: Index, near: tuple[Index, Index], place: Index) -> dict[str, Any]:
+    """The rows of the table; if they are too many, those that need a look and their neighbours."""
+    whole = encoding.packed_text("\n".join(source.lines()))
+    complete = len(whole["zlib"]) <= _LARGEST_TABLE
+    if not complete:
+        wanted = np.unique(place[np.concatenate([near[0], near[1].ravel()])])
+        keep = np.zeros(len(source), dtype=bool)
+        keep[wanted] = True
+        whole = encoding.packed_text(
+            "\n".join(line if kept else "" for line, kept in zip(source.lines(), keep, strict=True))
+        )
+        if len(whole["zlib"]) > _LARGEST_TABLE:
+            whole = encoding.packed_text("")
+    return {
+        "names": source.names,
+        "target": source.names.index(source.target),
+        "id": None if source.id_column is None else source.names.index(source.id_column),
+        "rows": len(source),
+        "complete": complete,
+        "lines": whole,
+    }
+
+
+def _tiles(audit: Audit, verdict: NDArray[np.uint8]) -> list[tuple[str, str]]:
+    trusted, doubtful, wrong = (int((verdict == kind).sum()) for kind in range(3))
+    return [
+        (f"{len(audit):,}", "labels"),
+        (f"{wrong:,}", "called wrong"),
+        (f"{doubtful:,}", "in doubt"),
+        (f"{trusted:,}", "fully trusted"),
+        (f"± {np.median(audit.std):.3g}", "noise of a clean label (median)"),
+    ]
+
+
+def _remarks(audit: Audit) -> list[str]:
+    if audit.separation.tail <= 0:
+        return []
+    freedom = 1 / audit.separation.tail
+    return [
+        f"Clean noise has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); that was allowed for."
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"

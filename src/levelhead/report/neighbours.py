@@ -1,0 +1,38 @@
+"""Which rows are nearest to a row."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelhead._checks import FloatArray
+
+Index = NDArray[np.intp]
+
+
+def nearest(numbers: FloatArray, rows: Index, k: int) -> Index:
+    """The k rows nearest to each of `rows`, itself left out, the nearest first; shape (len(rows), k).
+
+    Each column counts in units of its standard deviation; a missing value lies at the mean.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    k = min(k, len(numbers) - 1)
+    if not len(rows) or k < 1:
+        return np.empty((len(rows), 0), dtype=np.intp)
+    scaled = _scaled(numbers)
+    search: Any = NearestNeighbors(n_neighbors=k + 1).fit(scaled)
+    found = search.kneighbors(scaled[rows], return_distance=False)
+    others = found != rows[:, None]
+    others[others.all(axis=1), -1] = False  # of many equal rows, the row itself may not be among those found
+    return np.asarray(found[others].reshape(len(rows), k), dtype=np.intp)
+
+
+def _scaled(numbers: FloatArray) -> NDArray[np.float32]:
+    known = np.isfinite(numbers)
+    filled = np.where(known, numbers, 0.0)
+    count = np.maximum(known.sum(axis=0), 1)
+    centre = filled.sum(axis=0) / count
+    away = np.where(known, numbers - centre, 0.0)
+    spread = np.sqrt((away**2).sum(axis=0) / count)
+    return (away / np.where(spread > 0, spread, 1.0)).astype(np.float32)

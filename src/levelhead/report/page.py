@@ -1,0 +1,165 @@
+"""The skeleton of every page: styles, themes, figures, and a policy that lets no request leave the page.
+
+A page is a Jinja template that extends `base.html`. What it is given is escaped: text from data stays text.
+Figures are plotly's, as a figure object or as a dictionary `{"data": …, "layout": …}`; where one says
+`"var(--blue)"`, the page puts the colour of the reader's theme (the names are in `assets/style.css`).
+
+    panel = Panel("rmse", "Error", {"data": [{"y": [3, 1, 2]}]}, "What is left without the uncertain rows.")
+    write(path, render("base.html", title="A study", summary="Three runs.", panels=[panel]))
+"""
+
+import base64
+import functools
+import hashlib
+import importlib
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from levelhead.report import encoding
+
+ASSETS = Path(__file__).parent / "assets"
+TEMPLATES = Path(__file__).parent / "templates"
+
+_POLICY = "@@policy@@"  # stands in the template until the scripts that it must name are known
+_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A card with a figure and what it says.
+
+    Attributes
+    ----------
+    name : of letters, digits and hyphens; unique in its page. It is the element's id.
+    title : the heading.
+    figure : a plotly figure, or a dictionary with its `data` and `layout`.
+    text : a sentence or two below the heading; plain text.
+    wide : whether it takes the whole width of the page.
+    height : in pixels.
+    """
+
+    name: str
+    title: str
+    figure: Any
+    text: str = ""
+    wide: bool = False
+    height: int = 320
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", self.name):
+            raise ValueError(f"a panel's name is {self.name!r}; use letters, digits and hyphens")
+
+    @property
+    def json(self) -> str:
+        """The figure as the page's script reads it."""
+        figure = self.figure
+        return encoding.to_json(figure.to_plotly_json() if hasattr(figure, "to_plotly_json") else figure)
+
+
+def render(
+    template: str, *, title: str, panels: Sequence[Panel] = (), scripts: Sequence[str] = (), **context: Any
+) -> str:
+    """The page as text.
+
+    Parameters
+    ----------
+    template : name of a template; `base.html` itself shows `title`, `summary` and the panels.
+    title : of the page; plain text, as all else.
+    panels : figures; a template may place some of them itself (`{{ parts.panel(panel) }}`).
+    scripts : names of further scripts in `assets`, run in this order after `page.js`.
+    context : what else the template wants.
+    """
+    names = [panel.name for panel in panels]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the names of panels must differ, but they are {', '.join(names)}")
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(title=title, panels=panels, scripts=["page.js", *scripts], policy=_POLICY, **context)
+    )
+    return page.replace(_POLICY, _policy(page), 1)
+
+
+def write(path: str | Path, page: str, *, overwrite: bool = False) -> None:
+    """Write a page whole or not at all; a file that is there is replaced only if asked."""
+    path = Path(path)
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists; choose another name, or overwrite=True to replace it")
+    partial = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def plot_text(text: str) -> str:
+    """Text from data for a figure, where plotly would read tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _policy(page: str) -> str:
+    """A content security policy: scripts of these hashes only, and nothing from anywhere else."""
+    scripts = [_hash(script) for script in _SCRIPT.findall(page)]
+    hashes = " ".join(f"'sha256-{script}'" for script in [*scripts, _plotly().hash])
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+class _Packed(NamedTuple):
+    packed: dict[str, Any]
+    hash: str
+
+
+@functools.cache
+def _plotly() -> _Packed:
+    """Plotly's script, packed: the page unpacks it when all else works, for it is large."""
+    text: str = _needed("plotly.offline").get_plotlyjs()
+    return _Packed(encoding.packed_text(text), _hash(text))
+
+
+@functools.cache
+def _environment() -> Any:
+    jinja2 = _needed("jinja2")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    markup = importlib.import_module("markupsafe").Markup
+    environment.globals["style"] = lambda name: markup((ASSETS / name).read_text(encoding="utf-8"))
+    environment.globals["script"] = lambda name: markup(_script((ASSETS / name).read_text(encoding="utf-8")))
+    environment.globals["plotly"] = lambda: markup(encoding.to_json(_plotly().packed))
+    environment.filters["embedded"] = lambda text: markup(text)  # what `encoding.to_json` has made safe
+    return environment
+
+
+def _script(text: str) -> str:
+    """A script that neither ends its element early nor differs from what the browser hashes."""
+    if re.search(r"</script|<!--", text, flags=re.IGNORECASE):
+        raise ValueError("a script holds '</script' or '<!--', which would end it early")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _needed(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise ImportError(f"a report needs {library}: pip install 'levelhead[report]'") from error

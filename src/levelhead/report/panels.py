@@ -1,0 +1,266 @@
+"""The figures of an audit."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelhead import metrics
+from levelhead.auditing import Audit
+from levelhead.report.page import Panel, plot_text
+
+FloatArray = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+_MOST_POINTS = 2500  # of a kind: more only lie on top of each other, and make a browser slow
+_CELLS = 220, 130  # a plot's points are thinned to one in each cell
+_CURVE = 400
+_KINDS = (("fully trusted", "var(--grey)"), ("in doubt", "var(--mid)"), ("called wrong", "var(--red)"))
+_Z_TICKS = np.array([-10000, -1000, -100, -30, -10, -3, 0, 3, 10, 30, 100, 1000, 10000])
+
+
+def of_audit(audit: Audit, verdict: NDArray[np.uint8], shown: Index, row: Index, target: str) -> list[Panel]:
+    """All figures; `labels` goes beside the table of suspects."""
+    position = np.full(len(audit), -1, dtype=np.int32)
+    position[shown] = np.arange(len(shown), dtype=np.int32)
+    draw = _Drawer(verdict, position, row)
+    name = plot_text(target)
+    expected = f"expected {name}"
+    drawn = [
+        Panel(
+            "labels",
+            "Given against expected",
+            draw.points(
+                audit.predicted_label, audit.given_label, expected, f"given {name}", _diagonal(audit)
+            ),
+            "Each point is a label. On the line, it is what a network expected that had not seen it.",
+            height=300,
+        ),
+        Panel(
+            "scores",
+            "Residuals in units of the noise",
+            draw.points(row.astype(float), np.arcsinh(audit.z), "row", "z", _z_axis(audit.z)),
+            "z = (given − expected)/std, row by row: wrong labels that come in a run show as a cluster.",
+        ),
+        Panel("sureness", "How sure it is", _histogram(audit.p_outlier, verdict), _sureness(verdict)),
+        Panel(
+            "spread",
+            "Noise of the clean labels",
+            draw.points(
+                audit.predicted_label,
+                np.log10(audit.std),
+                expected,
+                "standard deviation",
+                _log_axis(audit.std),
+            ),
+            "How far clean labels scatter around what is expected: where it is large, only gross errors can be told.",
+        ),
+    ]
+    if np.isfinite(audit.trust).any():
+        drawn.append(
+            Panel(
+                "trust",
+                "Trust",
+                draw.points(
+                    audit.predicted_label, np.log10(audit.trust), expected, "α", _log_axis(audit.trust)
+                ),
+                "α of each prediction: where it is small, the labels nearby hold wrong ones.",
+            )
+        )
+    return [*drawn, _retention(audit, name), _calibration(audit)]
+
+
+class _Drawer:
+    """Draws rows as points, suspects marked."""
+
+    def __init__(self, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index) -> None:
+        self.verdict, self.position, self.row = verdict, position, row
+
+    def points(self, x: FloatArray, y: FloatArray, x_title: str, y_title: str, layout: dict[str, Any]) -> Any:
+        traces = []
+        for kind, (name, color) in enumerate(_KINDS):
+            rows = np.flatnonzero((self.verdict == kind) & np.isfinite(x) & np.isfinite(y))
+            if not rows.size:
+                continue
+            chosen = rows[thinned(x[rows], y[rows], _MOST_POINTS)]
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": name,
+                    "x": x[chosen],
+                    "y": y[chosen],
+                    "text": self.row[chosen].tolist(),
+                    "customdata": self.position[chosen],
+                    "marker": _marker(kind, color, len(chosen)),
+                    "hovertemplate": f"row %{{text}}, {name}<extra></extra>",
+                }
+            )
+        axes = {"xaxis": {"title": {"text": x_title}}, "yaxis": {"title": {"text": y_title}}}
+        return {
+            "data": traces,
+            "layout": {key: axes.get(key, {}) | layout.get(key, {}) for key in axes} | _rest(layout),
+        }
+
+
+def _marker(kind: int, color: str, count: int) -> dict[str, Any]:
+    """A dot, a ring or a cross; smaller and fainter where there are many."""
+    if kind == 0:
+        return {"color": color, "size": 4, "opacity": 0.45}
+    symbol, size = (("circle-open", 6), ("x-thin-open", 7))[kind - 1]
+    many = count > 500
+    line = {"width": 1.1 if many else 1.8}
+    return {
+        "color": color,
+        "symbol": symbol,
+        "size": size - 2 if many else size,
+        "line": line,
+        "opacity": 0.6 if many else 1,
+    }
+
+
+def thinned(x: FloatArray, y: FloatArray, most: int) -> Index:
+    """Points that look like all of them: one in each cell of a grid, and of these at most `most`."""
+    if x.size <= most:
+        return np.arange(x.size)
+    cells = [
+        np.floor((values - values.min()) / (np.ptp(values) or 1.0) * (count - 1)).astype(np.int64)
+        for values, count in zip((x, y), _CELLS, strict=True)
+    ]
+    _, first = np.unique(cells[0] * _CELLS[1] + cells[1], return_index=True)
+    if first.size > most:
+        first = np.random.default_rng(0).choice(first, most, replace=False)
+    return np.sort(first)
+
+
+def _rest(layout: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in layout.items() if key not in ("xaxis", "yaxis")}
+
+
+def _diagonal(audit: Audit) -> dict[str, Any]:
+    low, high = float(audit.predicted_label.min()), float(audit.predicted_label.max())
+    line = {"type": "line", "x0": low, "y0": low, "x1": high, "y1": high, "layer": "below"}
+    return {"shapes": [line | {"line": {"color": "var(--blue)", "width": 1.4}}]}
+
+
+def _z_axis(z: FloatArray) -> dict[str, Any]:
+    reach = np.abs(z).max()
+    ticks = _Z_TICKS[np.abs(_Z_TICKS) <= max(10, 1.5 * reach)]
+    if len(ticks) > 9:
+        ticks = ticks[np.abs(ticks) != 30]
+    axis = {"tickvals": np.arcsinh(ticks).tolist(), "ticktext": [f"{t:,}".replace("-", "−") for t in ticks]}
+    return {"yaxis": axis}
+
+
+def _log_axis(values: FloatArray) -> dict[str, Any]:
+    """Ticks for a drawing of log10(values); on plotly's own logarithmic axes, rings around points are no rings."""
+    known = values[np.isfinite(values) & (values > 0)]
+    low, high = np.log10(known.min()), np.log10(known.max())
+    fine = (1, 1.5, 2, 3, 4, 5, 7) if high - low < 0.9 else (1, 2, 5)
+    steps = fine if high - low < 2.5 else (1,)
+    decades = np.arange(np.floor(low), np.ceil(high) + 1, max(1, (high - low) // 6))
+    ticks = np.array([step * 10.0**decade for decade in decades for step in steps])
+    ticks = ticks[(np.log10(ticks) > low - 0.3) & (np.log10(ticks) < high + 0.3)]
+    return {"yaxis": {"tickvals": np.log10(ticks), "ticktext": [f"{tick:.6g}" for tick in ticks]}}
+
+
+def _histogram(p: FloatArray, verdict: NDArray[np.uint8]) -> dict[str, Any]:
+    edges = np.linspace(0, 1, 41)
+    bars = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": (edges[1:] + edges[:-1]) / 2,
+            "y": np.histogram(p[verdict == kind], edges)[0].astype(np.float64),
+            "marker": {"color": color},
+            "hovertemplate": f"%{{y}} labels around %{{x:.0%}}<extra>{name}</extra>",
+        }
+        for kind, (name, color) in enumerate(_KINDS)
+        if (verdict == kind).any()
+    ]
+    layout = {
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "barmode": "stack",
+        "bargap": 0.08,
+        "xaxis": {"title": {"text": "probability that the label is wrong"}, "tickformat": ".0%"},
+        "yaxis": {"title": {"text": "labels"}, "type": "log", "dtick": 1},
+    }
+    return {"data": bars, "layout": layout}
+
+
+def _sureness(verdict: NDArray[np.uint8]) -> str:
+    unclear = int((verdict == 1).sum())
+    return (
+        "The fewer labels stand between the two ends, the clearer the case. "
+        f"{unclear:,} of {len(verdict):,} are in doubt."
+    )
+
+
+def _retention(audit: Audit, name: str) -> Panel:
+    """RMSE(n) of all labels and of those not called wrong, with the best that any variance could do."""
+    kept = ~audit.is_label_issue
+    y, mean, var = audit.given_label, audit.predicted_label, audit.std**2
+    curves = [("all labels", "var(--red)", "dot", metrics.retention_curve(y, mean, var))]
+    if 1 < kept.sum() < len(audit):
+        without = metrics.retention_curve(y[kept], mean[kept], var[kept])
+        curves.append(("not called wrong", "var(--blue)", "solid", without))
+    axis = _error_axis([curve for *_, curve in curves])
+    if kept.sum() > 1:
+        curves.append(("best possible", "var(--grey)", "dash", metrics.oracle_curve(y[kept], mean[kept])))
+    traces = []
+    for label, color, dash, curve in curves:
+        at = np.unique(np.linspace(0, len(curve) - 1, _CURVE).astype(int))
+        traces.append(_line(label, color, dash, at / len(curve), curve[at]))
+    layout = {
+        "xaxis": {"title": {"text": "share of rows left out"}, "tickformat": ".0%"},
+        "yaxis": {"title": {"text": f"RMSE of {name}"}, **axis},
+    }
+    said = (
+        "RMSE(n): the error that remains without the n most uncertain rows. A curve that falls says that the model "
+        "knows where it is unsure. The best possible order knows the errors themselves."
+    )
+    return Panel("retention", "What its uncertainty is worth", {"data": traces, "layout": layout}, said)
+
+
+def _error_axis(curves: list[FloatArray]) -> dict[str, Any]:
+    """Logarithmic, and not stretched by the last few rows of a curve, which may fall to nothing."""
+    low = min(curve[: max(1, int(0.95 * len(curve)))].min() for curve in curves)
+    high = max(curve.max() for curve in curves)
+    return {"type": "log", "range": [np.log10(low / 3), np.log10(1.5 * high)]} if low > 0 else {}
+
+
+def _calibration(audit: Audit) -> Panel:
+    """Observed against expected shares below each quantile; clean labels count by their probability to be clean."""
+    y, mean, var = audit.given_label, audit.predicted_label, audit.std**2
+    traces = []
+    weighted: list[tuple[str, str, str, FloatArray | None]] = [("all labels", "var(--red)", "dot", None)]
+    if audit.label_quality.sum() > 0:
+        weighted.append(("clean labels", "var(--blue)", "solid", audit.label_quality))
+    for label, color, dash, weight in weighted:
+        curve = metrics.calibration_curve(y, mean, var, sample_weight=weight)
+        traces.append(_line(label, color, dash, curve.expected, curve.observed))
+    error = metrics.calibration_error(y, mean, var, sample_weight=weighted[-1][-1])
+    ideal = {"type": "line", "x0": 0, "y0": 0, "x1": 1, "y1": 1, "layer": "below"}
+    layout = {
+        "shapes": [ideal | {"line": {"color": "var(--grey)", "width": 1.2, "dash": "dash"}}],
+        "xaxis": {"title": {"text": "expected share"}, "tickformat": ".0%"},
+        "yaxis": {"title": {"text": "observed share"}, "tickformat": ".0%"},
+    }
+    said = (
+        "On the dashed line, predicted quantiles hold as many labels as they say. Mean distance of the clean labels "
+        f"from it: {100 * error:.1f} percentage points."
+    )
+    return Panel("calibration", "Calibration", {"data": traces, "layout": layout}, said)
+
+
+def _line(name: str, color: str, dash: str, x: FloatArray, y: FloatArray) -> dict[str, Any]:
+    line = {"color": color, "dash": dash, "width": 2.2}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": line,
+        "hovertemplate": f"%{{x:.0%}}, %{{y:.4~g}}<extra>{name}</extra>",
+    }

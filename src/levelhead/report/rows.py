@@ -1,0 +1,70 @@
+"""A table of any kind as rows of text, exactly as a page shows and writes them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from levelhead._checks import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class RowTable:
+    """The cells of a table as text, column by column, and its columns of numbers as numbers.
+
+    Attributes
+    ----------
+    names : of the columns.
+    columns : the cells; an empty text is a missing value.
+    numbers : columns of numbers other than target and id, shape (rows, columns).
+    """
+
+    names: list[str]
+    columns: list[list[str]]
+    numbers: FloatArray
+    target: str
+    id_column: str | None
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def lines(self) -> Iterator[str]:
+        """Each row as a JSON array, which has no line break inside."""
+        return (json.dumps(cells, ensure_ascii=False) for cells in zip(*self.columns, strict=True))
+
+
+def read_table(table: Any, *, target: str, id_column: str | None = None) -> RowTable:
+    """Read a frame of pandas or polars, or a dictionary of columns."""
+    columns = (
+        dict(table.items()) if isinstance(table, Mapping) else {name: table[name] for name in table.columns}
+    )
+    named = {str(name): np.asarray(column) for name, column in columns.items()}
+    for name in (target, *([id_column] if id_column is not None else [])):
+        if name not in named:
+            raise ValueError(f"the table has no column {name!r}; it has {', '.join(named)}")
+    lengths = {len(column) for column in named.values()}
+    if len(lengths) > 1:
+        raise ValueError(f"the columns of the table differ in length: {sorted(lengths)}")
+    numbers = [
+        column.astype(np.float64)
+        for name, column in named.items()
+        if name not in (target, id_column) and column.dtype.kind in "biuf"
+    ]
+    return RowTable(
+        names=list(named),
+        columns=[[_text(cell) for cell in column.tolist()] for column in named.values()],
+        numbers=np.column_stack(numbers) if numbers else np.empty((lengths.pop(), 0)),
+        target=target,
+        id_column=id_column,
+    )
+
+
+def _text(cell: Any) -> str:
+    """As a CSV file has it; a missing value is empty, a number has the fewest digits that tell it apart."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or cell != cell or str(cell) in ("NaT", "<NA>"):
+        return ""
+    return str(cell)
