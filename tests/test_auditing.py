@@ -77,6 +77,15 @@ def test_summary_is_plain_words(result):
     assert f"{result.issues[0]} (" in text
 
 
+def test_the_counts_of_the_summary_add_up():
+    """A level may leave room for a label that is hardly suspect: it is called wrong, and not trusted as well."""
+    y = np.concatenate([np.linspace(-2, 2, 400), np.full(30, 1e3)])
+    audit = Audit.from_residuals(y, np.zeros(430), np.ones(430), false_alarm_rate=0.2)
+    counts = [int(word) for word in audit.summary().splitlines()[1].split() if word.isdigit()]
+    assert sum(counts) == 430
+    assert min(counts) >= 0
+
+
 def test_most_suspect_is_the_largest_set_within_the_level():
     p = np.array([0.99, 0.2, 0.9, 0.0, 0.8])
     assert most_suspect(p, 0.05).tolist() == [True, False, False, False, False]

@@ -172,7 +172,7 @@ class Audit:
         """The result in plain words."""
         n, found = len(self), int(self.is_label_issue.sum())
         low, high = self.epsilon_interval
-        trusted = int((self.p_outlier < 0.5 * self.false_alarm_rate).sum())
+        trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
         lines = [
             f"{n:,} labels. About {self.epsilon:.1%} look wrong ({low:.1%} to {high:.1%}).",
             f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are called wrong "
@@ -302,8 +302,8 @@ def missing_cells(X: Any) -> NDArray[np.bool_]:
     if hasattr(X, "tocsr"):  # sparse: what is not stored is zero, not missing
         return np.zeros((X.shape[0], 0), dtype=bool)
     cells = np.asarray(X)
-    absent = cells != cells  # only what is not a number differs from itself
-    return np.asarray(absent | np.equal(cells, None) if cells.dtype == object else absent, dtype=bool)
+    absent: NDArray[np.bool_] = cells != cells  # only what is not a number differs from itself
+    return absent | (cells == None) if cells.dtype == object else absent  # noqa: E711, cell by cell
 
 
 def _missing_in(column: Any) -> NDArray[np.bool_]:
