@@ -13,6 +13,7 @@ _HOME = {
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
     "CleanedRegressor": "estimators",
+    "GCPBoostingRegressor": "estimators",
     "GCPRegressor": "estimators",
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from levelhead.estimators import CleanedRegressor as CleanedRegressor
     from levelhead.estimators import GammaDivergenceRegressor as GammaDivergenceRegressor
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
+    from levelhead.estimators import GCPBoostingRegressor as GCPBoostingRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
     from levelhead.persistence import load as load

@@ -1,6 +1,7 @@
 """Scikit-learn estimators: robust networks and the yardstick they are measured against."""
 
 from levelhead.estimators.bayes import BayesianBetaRegressor
+from levelhead.estimators.boosting import GCPBoostingRegressor
 from levelhead.estimators.cleaned import CleanedRegressor
 from levelhead.estimators.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.gaussian import GaussianRegressor
@@ -11,6 +12,7 @@ __all__ = [
     "BayesianBetaRegressor",
     "BetaDivergenceRegressor",
     "CleanedRegressor",
+    "GCPBoostingRegressor",
     "GCPRegressor",
     "GammaDivergenceRegressor",
     "GaussianRegressor",
