@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Audit": "auditing",
+    "AutoRegressor": "estimators",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
     "CleanedRegressor": "estimators",
@@ -29,6 +30,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from levelhead.auditing import Audit as Audit
     from levelhead.auditing import audit as audit
+    from levelhead.estimators import AutoRegressor as AutoRegressor
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
     from levelhead.estimators import CleanedRegressor as CleanedRegressor

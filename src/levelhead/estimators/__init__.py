@@ -1,5 +1,6 @@
-"""Scikit-learn estimators: robust networks and the yardstick they are measured against."""
+"""Scikit-learn estimators: robust networks, robust trees, and the yardstick they are measured against."""
 
+from levelhead.estimators.automatic import AutoRegressor
 from levelhead.estimators.bayes import BayesianBetaRegressor
 from levelhead.estimators.boosting import GCPBoostingRegressor
 from levelhead.estimators.cleaned import CleanedRegressor
@@ -9,6 +10,7 @@ from levelhead.estimators.gcp import GCPRegressor
 from levelhead.estimators.tabular import tabular_pipeline
 
 __all__ = [
+    "AutoRegressor",
     "BayesianBetaRegressor",
     "BetaDivergenceRegressor",
     "CleanedRegressor",

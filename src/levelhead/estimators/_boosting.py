@@ -32,7 +32,7 @@ _SCALE_LEAVES = 4
 _SCALE_ROWS, _SCALE_SHARE = 20, 0.05  # the least rows of a leaf of the scale, and the least share of all rows
 _LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
 _LARGEST_SLOPE = 1.2
-_OFFSETS = (-14.0, 7.0)  # of ln s: labels that are met exactly must not make the likelihood unbounded
+_OFFSETS = (-14.0, 14.0)  # of ln s: labels that are met exactly must not make the likelihood unbounded
 _GAIN = 1e-4  # a smaller gain of −ln t is none
 
 
@@ -137,28 +137,27 @@ def by_log_alpha(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
 
 
 def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArray, *, warm: bool) -> Shape:
-    """One step of Fisher scoring for offset, slope and, if `warm`, ln α, cut at a safe length."""
+    """One step of Fisher scoring for offset, slope and, if `warm`, ln α, cut at a safe length.
+
+    The slope turns around the mean of the trees, so that cutting its step does not throw the offset off.
+    """
     alpha, log_s = shape.alpha, shape.log_scale(trees)
     mean = lambda values: float(np.average(values, weights=weight))
+    center = mean(trees)
+    around = trees - center
     of_scale = by_log_scale(z, log_s, alpha)
-    gradient = np.array([mean(of_scale), mean(of_scale * trees), mean(by_log_alpha(z, log_s, alpha))])
-    ((scale, across), (_, tail)) = student_information(alpha, 1.0)[1:, 1:].tolist()
-    first, second = mean(trees), mean(trees * trees)
-    information = np.array(
-        [
-            [scale, scale * first, across],
-            [scale * first, scale * second + 1e-9, across * first],
-            [across, across * first, tail],
-        ]
-    )
-    free = 3 if warm else 2
-    step = np.zeros(3)
-    step[:free] = np.linalg.solve(information[:free, :free], gradient[:free])
-    offset, slope, log_alpha = np.array(shape) - np.clip(step, -_LONGEST, _LONGEST)
+    gradient = np.array([mean(of_scale), mean(by_log_alpha(z, log_s, alpha))])
+    information = student_information(alpha, 1.0)[1:, 1:]
+    free = 2 if warm else 1
+    level, tail = np.append(np.linalg.solve(information[:free, :free], gradient[:free]), 0.0)[:2]
+    turn = mean(of_scale * around) / (information[0, 0] * mean(around * around) + 1e-9)
+    level, turn, tail = np.clip([level, turn, tail], -_LONGEST, _LONGEST).tolist()
+    slope = float(np.clip(shape.slope - turn, 0, _LARGEST_SLOPE))
+    offset = shape.offset - level - (slope - shape.slope) * center
     return Shape(
         float(np.clip(offset, *_OFFSETS)),
-        float(np.clip(slope, 0, _LARGEST_SLOPE)),
-        float(np.clip(log_alpha, *np.log(_ALPHAS))),
+        slope,
+        float(np.clip(shape.log_alpha - tail, *np.log(_ALPHAS))),
     )
 
 
