@@ -19,6 +19,7 @@ def audit(
     false_alarm_rate: options.FalseAlarmRate = 0.05,
     id_column: options.IdColumn = None,
     drop: options.Drop = None,
+    keep: options.Keep = None,
     members: options.Members = 5,
     seed: options.Seed = 0,
     time_budget: options.TimeBudget = None,
@@ -37,7 +38,7 @@ def audit(
         raise ValueError(
             f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
         )
-    table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
+    table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
     from levelhead.auditing import LEAST_ROWS  # loads scipy, which `--help` need not wait for
 
     if len(table.y) < LEAST_ROWS:

@@ -22,6 +22,7 @@ def fit(
     out: options.ModelFile,
     id_column: options.IdColumn = None,
     drop: options.Drop = None,
+    keep: options.Keep = None,
     members: options.Members = 5,
     seed: options.Seed = 0,
     time_budget: options.TimeBudget = None,
@@ -32,7 +33,7 @@ def fit(
     """Fit a model to a table some of whose labels may be wrong."""
     output.refuse(out, force=force)
     began = time.perf_counter()
-    table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
+    table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
     model = fitted(table, members, seed, time_budget, estimator)
     out.parent.mkdir(parents=True, exist_ok=True)
     levelhead.save(model, out, overwrite=force)

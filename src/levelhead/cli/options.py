@@ -28,6 +28,12 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="Column that is no input; may be given several times."),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep", metavar="COLUMN", help="Input that only seems to name the rows; may be given several times."
+    ),
+]
 Members = Annotated[int, typer.Option("--members", min=1, help="Members of the ensemble.")]
 Estimator = Annotated[
     Kind,
