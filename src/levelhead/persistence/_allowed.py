@@ -75,6 +75,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._boosting.Shape": None,
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
+        "levelhead.estimators.automatic.Comparison": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },
