@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-for package in ("typer", "rich", "pandas", "pyarrow", "skrub", "matplotlib"):
+for package in ("typer", "rich", "pandas", "pyarrow", "skrub", "matplotlib", "jinja2", "plotly"):
     pytest.importorskip(package)
 
 import pandas as pd

@@ -35,12 +35,16 @@ def test_audit_finds_planted_errors(flats, run, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "levelhead-audit").iterdir()) == [
         "audit.png",
         "labels.csv",
+        "report.html",
     ]
+    page = (tmp_path / "levelhead-audit" / "report.html").read_text("utf-8")
+    assert "<title>Labels of rent in flats.csv</title>" in page
+    assert "left out 1 row without a label: row 6" in page
 
     again = run(*arguments, cwd=tmp_path)
     assert again.code == 1
     assert again.err.strip() == (
-        "levelhead: levelhead-audit/labels.csv exists; use another --out, or --force to replace it"
+        "levelhead: levelhead-audit/report.html exists; use another --out, or --force to replace it"
     )
 
     forced = run(*arguments, "--force", "--json", cwd=tmp_path)
@@ -65,6 +69,9 @@ def test_the_demo_shows_what_the_method_is_worth(run, tmp_path: Path) -> None:
     picture = (tmp_path / "levelhead-demo" / "demo.svg").read_text()
     assert picture.startswith("<?xml")
     assert "Date" not in picture
+    page = (tmp_path / "levelhead-demo" / "report.html").read_text("utf-8")
+    for name in ("figure-labels", "figure-means", "figure-deviations", "labels", "retention"):
+        assert f'id="{name}-figure"' in page
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -9,10 +9,11 @@ import pytest
 from typer.main import get_command
 
 from levelhead.cli.study import study_app
-from levelhead.study import Spec, Store, grid_search, read_csv, table1_specs
+from levelhead.study import Spec, Store, grid_search, read_csv, table1_specs, variance_corrections
 from levelhead.study.paper import table1
 from levelhead.study.runs import Measures, Outcome, Result
 from levelhead.study.table1 import SEEDS, Hyperparameters
+from levelhead.study.variance_corrections import READINGS, Ratio
 
 pytestmark = pytest.mark.compiled  # a process of its own takes ages without the compiler
 
@@ -207,3 +208,25 @@ def test_every_study_command_has_help_with_examples_and_is_in_the_manual(call, t
         for option in (o for parameter in command.params for o in parameter.opts if o.startswith("--")):
             general = ("--out", "--debug", "--help", "--json", "--force")
             assert option in page or option in general, (name, option)
+
+
+def test_a_page_of_the_study(call, folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
+    done = call("study", "page", "--store", folder / "table1.db", "--out", "s.html", cwd=tmp_path)
+    assert done.code == 0, done.err
+    page = (tmp_path / "s.html").read_text()
+    assert "boston, AUC" in page
+    assert 'id="retention-1"' in page  # the store has the curves
+    again = call("study", "page", "--store", folder / "table1.db", "--out", "s.html", cwd=tmp_path)
+    assert again.code == 1
+    assert "s.html exists" in again.err
+
+
+def test_corrections_are_kept_and_told(call, tmp_path: Path, monkeypatch) -> None:
+    lines = [Ratio(5.0, 0, reading, 1.1, 0.0, 0.05) for reading in READINGS]
+    monkeypatch.setattr(variance_corrections, "ratios", lambda draws: iter(lines * draws))
+    done = call("study", "corrections", "--out", "v.csv", "--draws", 1, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "1.10 (1.10 to 1.10)" in done.out
+    assert variance_corrections.read(tmp_path / "v.csv") == lines

@@ -12,8 +12,8 @@ from levelhead.report.page import Panel, plot_text
 FloatArray = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-_MOST_POINTS = 2500  # of a kind: more only lie on top of each other, and make a browser slow
-_CELLS = 220, 130  # a plot's points are thinned to one in each cell
+_MOST_POINTS = 1200  # of a kind: more only lie on top of each other, and make a browser slow
+_CELLS = 160, 90  # a plot's points are thinned to one in each cell
 _CURVE = 400
 _KINDS = (("fully trusted", "var(--grey)"), ("in doubt", "var(--mid)"), ("called wrong", "var(--red)"))
 _Z_TICKS = np.array([-10000, -1000, -100, -30, -10, -3, 0, 3, 10, 30, 100, 1000, 10000])

@@ -3,7 +3,7 @@
 import typer
 
 from levelhead.cli.study.making import beyond, corrections, pages, search
-from levelhead.cli.study.results import compare, export, figure, table
+from levelhead.cli.study.results import compare, export, figure, page, table
 from levelhead.cli.study.running import run, slice_, status
 
 study_app = typer.Typer(
@@ -44,6 +44,12 @@ _EXAMPLES = {
     "export": (
         export,
         ["levelhead study export --out results/table1.csv --curves results/retention_curves.csv"],
+    ),
+    "page": (
+        page,
+        [
+            "levelhead study page --from results/table1.csv --curves results/retention_curves.csv --out study.html"
+        ],
     ),
     "pages": (pages, ["levelhead study pages results --out docs"]),
     "beyond": (beyond, ["levelhead study beyond --datasets boston,concrete,yacht --splits 10 --jobs 2"]),

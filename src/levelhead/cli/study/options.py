@@ -71,3 +71,6 @@ Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="Instead of 
 Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder with table1.csv and others.")]
 Manual = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the manual.")]
 Draws = Annotated[int, typer.Option("--draws", min=1, help="Data sets to draw.")]
+CurvesRead = Annotated[
+    Path | None, typer.Option("--curves", metavar="CSV", help="Curves that `study export` wrote.")
+]

@@ -1,4 +1,4 @@
-"""`levelhead study table`, `compare`, `figure` and `export`: from stored results only."""
+"""`levelhead study table`, `compare`, `figure`, `export` and `page`: from stored results only."""
 
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,38 @@ def export(
         screen.machine({"rows": len(rows), "files": [str(path) for path in paths]})
         return
     screen.say(f"Wrote {len(rows):,} rows to {' and '.join(str(path) for path in paths)}.")
+
+
+@screen.command
+def page(
+    out: own.OutFile = Path("study.html"),
+    source: own.From = None,
+    curves: own.CurvesRead = None,
+    store: own.StoreFile = parts.STORE,
+    datasets: own.Datasets = None,
+    shares: own.ShownShares = None,
+    methods: own.Methods = None,
+    contamination: own.ContaminationName = "replaced",
+    force: options.Force = False,
+) -> None:
+    """Write one HTML file: Table 1 beside the paper's, figures to play with, and the splits of every cell."""
+    from levelhead.report import study_report
+    from levelhead.study.curves import mean_curves, read_curves
+    from levelhead.study.store import Store
+
+    output.refuse(out, force=force)
+    chosen = parts.part(datasets, shares, methods, contamination)
+    rows = parts.stored_rows(chosen, store, source)
+    if source is not None:
+        found = [] if curves is None else read_curves(curves)
+    else:
+        with Store(store) as opened:
+            found = mean_curves(opened)
+    with output.whole(out, force=force) as (partial,):
+        study_report(
+            rows, partial, chosen.among(found) if found else [], title="The paper's Table 1, run again"
+        )
+    screen.say(f"Wrote {out}.")
 
 
 def _cell(measure: str, key: tuple[str, float, str], cell: Any) -> dict[str, Any]:

@@ -58,7 +58,6 @@ const levelhead = (() => {
 
   // ---------------------------------------------------------------- figures
   const figures = new Map(); // by name: {element, spec, drawn, shapes, listeners}
-  let plotlyIsHere = false;
 
   function colour(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
 
@@ -108,11 +107,25 @@ const levelhead = (() => {
   const inView = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       const figure = figures.get(entry.target.dataset.name);
-      if (!entry.isIntersecting || figure.drawn || !plotlyIsHere) continue;
+      if (!entry.isIntersecting || figure.drawn) continue;
       inView.unobserve(entry.target);
-      draw(figure);
+      waiting.push(figure);
     }
+    drawWaiting();
   }, { rootMargin: "300px" });
+
+  /* One figure after the other, and in between whatever the reader does. */
+  const waiting = [];
+  let drawing = false;
+  async function drawWaiting() {
+    if (drawing) return;
+    drawing = true;
+    while (waiting.length) {
+      await draw(waiting.shift());
+      await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+    }
+    drawing = false;
+  }
 
   function initFigures() {
     for (const element of document.querySelectorAll("[data-figure]")) {
@@ -123,17 +136,29 @@ const levelhead = (() => {
     }
   }
 
-  /* Plotly is large, so it comes when all else works: once what the page's other scripts have `promised` is done. */
+  /* When the reader has not touched anything for a moment. */
+  function quiet() {
+    const MOMENT = 400, LONGEST = 3000, TOUCHES = ["pointerdown", "keydown", "wheel"];
+    return new Promise((isQuiet) => {
+      let timer = 0;
+      const began = performance.now();
+      const done = () => { for (const touch of TOUCHES) removeEventListener(touch, again, true); isQuiet(); };
+      const again = () => { clearTimeout(timer); timer = setTimeout(done, Math.min(MOMENT, Math.max(0, began + LONGEST - performance.now()))); };
+      for (const touch of TOUCHES) addEventListener(touch, again, { capture: true, passive: true });
+      again();
+    });
+  }
+
+  /* Plotly is large: where other scripts have something `promised`, it waits until that is done and works. */
   const promised = [];
 
   async function start() {
     await Promise.all(promised);
-    await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+    if (promised.length) await quiet();
     const script = document.createElement("script");
     script.textContent = await unpackText(json("plotly"));
     document.body.append(script); // runs at once
     document.getElementById("plotly").remove();
-    plotlyIsHere = true;
     for (const { element } of figures.values()) inView.observe(element);
     root.dataset.plotly = "here";
   }
