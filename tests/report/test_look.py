@@ -4,9 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from plotly import graph_objects
 
-from levelhead.report import Panel, render, write
+from levelhead.auditing import Audit
+from levelhead.report import Panel, audit_report, render, write
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
@@ -122,30 +125,53 @@ def test_no_request_can_leave_the_page(watched, audited) -> None:
     assert len([text for text in complaints if "Content Security Policy" in text]) >= 4
 
 
+def test_a_report_without_a_table_knows_the_labels(watched, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=120).round(3)
+    y[[4, 50]] = 40, -30.25
+    audit_report(Audit.from_residuals(y, np.zeros(120), np.ones(120)), tmp_path / "a.html")
+    page, complaints, _ = watched(tmp_path / "a.html", figures=True)
+    page.wait_for_selector("#labels .main-svg")
+    page.fill("#search", "30.25")
+    page.wait_for_timeout(300)
+    assert page.get_attribute("#grid", "aria-rowcount") == "2"
+    page.focus("#grid")
+    page.keyboard.press("Home")
+    page.keyboard.press("d")
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="Cleaned labels").click()
+    lines = caught.value.path().read_text().splitlines()
+    assert lines == ["row,label", *(f"{i + 1},{y[i]:g}" for i in range(120) if i != 50)]
+    assert complaints == []
+
+
 def test_any_page_draws_its_panels(watched, tmp_path: Path) -> None:
     figure = {
-        "data": [{"y": [1, 3, 2], "line": {"color": "var(--red)"}}],
+        "data": [{"y": [1, 3, 2], "line": {"color": "var(--red)"}, "marker": {"color": ["var(--blue)"] * 3}}],
         "layout": {"xaxis": {"type": "log"}},
     }
-    panels = [Panel("one", "One", figure), Panel("two", "Two", figure, wide=True)]
+    drawn_elsewhere = graph_objects.Figure(graph_objects.Bar(y=[1, 2]))
+    panels = [Panel("one", "One", drawn_elsewhere), Panel("two", "Two", figure, wide=True)]
     write(tmp_path / "page.html", render("base.html", title="A page", summary="Of two.", panels=panels))
     context: dict[str, Any] = {"color_scheme": "dark"}
     page, complaints, _ = watched(tmp_path / "page.html", ready="plotly", **context)
     page.wait_for_selector("#two .main-svg")
     assert page.evaluate("document.querySelector('#two-figure').data[0].line.color") == "#ff9159"
+    assert page.evaluate("document.querySelector('#two-figure').data[0].marker.color[2]") == "#62b6ea"
+    assert page.evaluate("document.querySelector('#one-figure')._fullLayout.paper_bgcolor") == "rgba(0,0,0,0)"
     assert complaints == []
 
 
 # A reader who is as quick as can be: marks the first row when the table is there, and looks at the clock.
 QUICK_READER = """new MutationObserver((_, watcher) => {
-  if (!document.documentElement.dataset.ready) return;
+  if (!document.documentElement?.dataset.ready) return;
   watcher.disconnect();
   document.querySelector(".grid-row [data-decision=drop]").click();
   requestAnimationFrame(() => setTimeout(() => {
     window.told = document.querySelector("#progress-text").textContent;
     window.waited = performance.now();
   }));
-}).observe(document.documentElement, { attributes: true });"""
+}).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-ready"] });"""
 
 
 def test_a_hundred_thousand_labels_are_no_burden(watched, large: Path) -> None:

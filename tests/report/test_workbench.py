@@ -244,9 +244,12 @@ def test_it_works_without_a_mouse(opened, audited) -> None:
     active = page.get_attribute("#grid", "aria-activedescendant")
     assert page.get_attribute(f"#{active}", "aria-selected") == "true"
     assert "(keep 1, fix 1, drop 1)" in page.inner_text("#progress-text")
-    press("z")
+    press("z")  # the whole of the fix, not its last digit
+    assert "(keep 1, drop 1)" in page.inner_text("#progress-text")
     press("Enter")
     assert page.evaluate("document.activeElement.id") == "detail"
+    press("d")
+    assert "(keep 1, drop 2)" in page.inner_text("#progress-text")
     press("Escape")
     assert page.evaluate("document.activeElement.id") == "grid"
     press("/")

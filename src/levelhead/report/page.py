@@ -57,8 +57,11 @@ class Panel:
     @property
     def json(self) -> str:
         """The figure as the page's script reads it."""
-        figure = self.figure
-        return encoding.to_json(figure.to_plotly_json() if hasattr(figure, "to_plotly_json") else figure)
+        figure = self.figure.to_plotly_json() if hasattr(self.figure, "to_plotly_json") else self.figure
+        layout = {
+            key: value for key, value in figure.get("layout", {}).items() if key != "template"
+        }  # the page's
+        return encoding.to_json({"data": figure.get("data", []), "layout": layout})
 
 
 def render(

@@ -43,7 +43,7 @@ levelhead.promised.push((async () => {
     number("predicted", "Expected", (l) => predicted[l], (l) => format.number(predicted[l]), { narrow: "minmax(0, 1.1fr)" }),
     number("std", "± std", (l) => std[l], (l) => format.short(std[l]), { wide: true, width: "minmax(0, .8fr)" }),
     number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(0, .7fr)" }),
-    number("p", "P(wrong)", (l) => p[l] + 1e-7 * Math.min(1, Math.abs(z(l)) / 1e6), (l) => format.chance(p[l]), { wide: true, width: "minmax(5rem, .9fr)" }),
+    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5rem, .9fr)" }),
     trust && number("trust", "Trust α", (l) => trust[l], (l) => format.short(trust[l]), { wide: true, width: "minmax(0, .8fr)" }),
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: () => "", width: "7rem", narrow: "7.1rem" },
   ].filter(Boolean);
@@ -66,7 +66,7 @@ levelhead.promised.push((async () => {
     if (!query) return () => true;
     if (lines) lowered ??= lines.map((line) => line.toLowerCase());
     const text = JSON.stringify(query).slice(1, -1);
-    return (l) => rowOf(l) === query || (lowered ? lowered[place[l]].includes(text) : String(given[l]).includes(query));
+    return (l) => rowOf(l) === query || (lowered?.[place[l]] ? lowered[place[l]].includes(text) : String(given[l]).includes(query));
   }
   function filtered() {
     const wanted = SHOWN[byId("show").value], side = SIDES[byId("side").value], decided = byId("decided").value;
@@ -111,6 +111,7 @@ levelhead.promised.push((async () => {
   function decide(label, kind, value) {
     const was = decisionOf(label);
     if (kind === "clear" || (was?.kind === kind && value === undefined)) decisions.change([label], () => null);
+    else if (kind === "fix" && was?.kind === "fix") decisions.amend(label, { kind, value });
     else if (kind === "fix") decisions.change([label], () => ({ kind, value: value ?? detail.suggested(label) ?? Number(predicted[label].toPrecision(5)) }));
     else decisions.change([label], () => ({ kind }));
     detail.refresh(label);
@@ -155,6 +156,14 @@ levelhead.promised.push((async () => {
   const detail = levelhead.makeDetail(byId("detail"),
     { given, predicted, std, p, verdict, z, cells, rowOf, nameOf, neighbours, table, inputs, target: audit.target },
     decisionOf, { decide, choose: chooseAnywhere, leave: () => byId("grid").focus({ preventScroll: true }) });
+
+  byId("detail").addEventListener("keydown", (event) => {
+    const kind = KEYS[event.key.toLowerCase()];
+    if (!kind || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input")) return;
+    event.preventDefault();
+    if (decisionOf(detail.shown)?.kind !== kind) decide(detail.shown, kind);
+    if (kind === "fix") detail.edit();
+  });
 
   const ring = (x, y, size, color, width) => ({ type: "circle", xref: "x", yref: "y", xsizemode: "pixel", ysizemode: "pixel",
     xanchor: x, yanchor: y, x0: -size, x1: size, y0: -size, y1: size, line: { color, width } });
@@ -239,5 +248,5 @@ levelhead.promised.push((async () => {
   if (grid.labels.length) choose(grid.labels[0]);
   performance.mark("levelhead-ready");
   document.documentElement.dataset.ready = "yes";
-  requestIdleCallback?.(readLines, { timeout: 1000 }) ?? setTimeout(readLines, 200);
+  if (window.requestIdleCallback) requestIdleCallback(readLines, { timeout: 1000 }); else setTimeout(readLines, 200);
 })());

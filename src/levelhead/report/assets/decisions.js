@@ -30,6 +30,9 @@ levelhead.makeDecisions = (digest) => {
     store();
   }
 
+  /* Another number for a label that is to be fixed: part of the same step. */
+  function amend(label, decision) { put(label, decision); store(); }
+
   function undo() {
     const step = before.pop();
     if (!step) return [];
@@ -45,7 +48,7 @@ levelhead.makeDecisions = (digest) => {
   }
 
   load();
-  return { get: (label) => made.get(label), made, change, undo, count,
+  return { get: (label) => made.get(label), made, change, amend, undo, count,
            get canUndo() { return before.length > 0; }, get kept() { return kept; } };
 };
 

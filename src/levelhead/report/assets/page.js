@@ -64,7 +64,7 @@ const levelhead = (() => {
   /* The figure with the theme's colours where it names them. */
   function themed(value) {
     if (typeof value === "string") return value.replace(/^var\((--[\w-]+)\)$/, (_, name) => colour(name));
-    if (Array.isArray(value)) return value.length && typeof value[0] === "object" ? value.map(themed) : value;
+    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(themed);
     if (value && typeof value === "object" && !("bdata" in value) && !ArrayBuffer.isView(value))
       return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, themed(part)]));
     return value;
