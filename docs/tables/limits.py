@@ -1,6 +1,6 @@
 """Shows where the method ends, by small experiments with known truth.
 
-    python docs/tables/limits.py          # writes docs/tables/limits.md and limits_*.md, in about three minutes
+    python docs/tables/limits.py          # writes docs/tables/limits_*.md, in about three minutes
 
 Every line is a mean over a few seeds of an audit with all defaults (five networks). Data: 1,000 rows of
 `datasets.heteroscedastic`, unless it says otherwise, whose clean mean and noise are known.
