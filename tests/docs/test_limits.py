@@ -23,25 +23,25 @@ def one(limits, cases, name: str) -> dict[str, float]:
 
 
 def test_up_to_two_fifths_of_the_labels_may_be_wrong(limits) -> None:
-    many = one(limits, limits.shares(), "40%")
+    many = one(limits, limits.shares(), "40 %")
     assert many["share"] == pytest.approx(0.4, abs=0.05)
     assert many["error"] < 1
     assert many["found"] > 0.8
-    lost = one(limits, limits.shares(), "60%")
+    lost = one(limits, limits.shares(), "60 %")
     assert lost["found"] == 0
     assert lost["width"] > 5
 
 
 def test_wrong_labels_that_agree_are_believed(limits) -> None:
-    assert one(limits, limits.clusters(), "20% at one value, 8 sd")["found"] > 0.95
-    for name in ("40% at one value, 8 sd", "20 %, all where"):
+    assert one(limits, limits.clusters(), "20 % at 8 sd")["found"] > 0.95
+    for name in ("40 % at 8 sd", "20 %, all in"):
         believed = one(limits, limits.clusters(), name)
         assert believed["found"] < 0.05
         assert believed["error"] > 3
 
 
 def test_errors_near_the_noise_stay_hidden(limits) -> None:
-    near, far = (one(limits, limits.inside_the_noise(), f"5 % shifted by {k} ") for k in (3, 10))
+    near, far = (one(limits, limits.inside_the_noise(), f"5 % off by {k} ") for k in (3, 10))
     assert near["found"] < 0.1
     assert far["found"] > 0.4
 
