@@ -148,7 +148,7 @@ def peak_of_predicting(model: Path, data: Path, folder: Path) -> float:
         "except SystemExit as end: assert not end.code, end.code\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
-    call = ["predict", model, data, "--out", data.with_suffix(".out.csv"), "--json"]
+    call = ["predict", model, data, "--out", data.with_suffix(".parquet"), "--json"]
     done = subprocess.run(
         [sys.executable, "-c", program, *map(str, call)],
         cwd=folder,

@@ -13,7 +13,7 @@ import levelhead
 from levelhead import datasets
 from levelhead.cli import options, screen
 
-_FOR_DEVELOPERS = ("all", "bench", "dev", "docs")
+_FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "torch-dev")
 
 
 @screen.command
@@ -47,7 +47,7 @@ def _requirements() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"": []}
     for line in importlib.metadata.requires("levelhead") or []:
         package = re.split(r"[^\w.-]", line, maxsplit=1)[0]
-        extra = re.search(r"extra == ['\"](\w+)", line)
+        extra = re.search(r"extra == ['\"]([\w-]+)", line)
         if package != "levelhead" and (extra is None or extra[1] not in _FOR_DEVELOPERS):
             found.setdefault(extra[1] if extra else "", []).append(package)
     return found

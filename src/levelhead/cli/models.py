@@ -12,6 +12,15 @@ from levelhead.cli import options, output, screen
 
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _NOTHING: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "trust")}
+_MEANING = {
+    "rmse": "error of the mean; wrong labels count in full",
+    "robust_r2": "1 is perfect, 0 a constant; wrong labels hardly count",
+    "retention_auc": "mean RMSE while the most uncertain rows are left out",
+    "ause": "how far that is above the best order of rows; 0 is perfect",
+    "nll": "-ln of the predicted density; wrong labels count in full",
+    "crps": "error of the whole distribution, in units of the label",
+    "calibration_error": "0 is perfect, 0.5 the worst",
+}
 _SHARES_DROPPED = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -110,9 +119,8 @@ def evaluate(
         return
     for remark in table.remarks:
         screen.note(remark)
-    screen.table(
-        f"{len(table.y):,} rows", ["measure", "value"], [(k, f"{v:.4g}") for k, v in told["measures"].items()]
-    )
+    measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in told["measures"].items()]
+    screen.table(f"{len(table.y):,} rows", ["measure", "value", "in words"], measures, words=[2])
     held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in told["coverage"]]
     screen.table("Intervals", ["should hold", "hold"], held)
     kept = [(f"{s:.0%}", f"{told['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]

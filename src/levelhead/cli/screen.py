@@ -60,11 +60,13 @@ def note(text: str) -> None:
     )
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table of the result; all columns but the first are flush right."""
+def table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], words: Sequence[int] = ()
+) -> None:
+    """A table of the result; all columns but the first and those of `words` are flush right."""
     drawn = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for place, name in enumerate(columns):
-        drawn.add_column(name, justify="right" if place else "left")
+        drawn.add_column(name, justify="right" if place and place not in words else "left")
     _show(title, drawn, rows)
 
 
