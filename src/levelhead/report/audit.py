@@ -39,6 +39,8 @@ def audit_report(
 ) -> None:
     """Write an audit as one HTML file: what it found, and a table to work through the suspect labels.
 
+    The page counts rows from 1, as spreadsheets and the command line do.
+
     Parameters
     ----------
     audit : the verdicts.

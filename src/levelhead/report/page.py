@@ -95,7 +95,7 @@ def write(path: str | Path, page: str, *, overwrite: bool = False) -> None:
         raise FileExistsError(f"{path} exists; choose another name, or overwrite=True to replace it")
     partial = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
+        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(page)
             file.flush()
             os.fsync(file.fileno())
