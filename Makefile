@@ -1,5 +1,5 @@
 # Every target builds and reuses .venv by itself: on a machine with Python ≥ 3.11 and make, one command each.
-#   make demo | test | lint | types | contracts | coverage | docs | bench
+#   make demo | test | lint | types | contracts | coverage | results | docs | bench
 # `make test` tests what is installed; `make test EXTRAS=all` installs every extra first.
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,7 +10,7 @@ comma := ,
 has = $(addprefix $(VENV)/.has-,$(subst $(comma), ,$(1)))
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint format types contracts unit coverage docs bench clean
+.PHONY: demo test lint format types contracts unit coverage results docs bench clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "levelhead needs Python 3.11 or newer")'
@@ -50,13 +50,18 @@ coverage: $(call has,dev $(EXTRAS))
 	$(BIN)/coverage run --append -m pytest -m compiled
 	$(BIN)/coverage report
 
+# The manual's tables and figures of the study, from the CSV files in results/.
+results: $(call has,cli)
+	$(BIN)/levelhead study pages results --out docs
+
 docs: $(call has,docs cli)
 	$(BIN)/python docs/pictures/mathematics.py
 	$(BIN)/levelhead demo --force
 	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The peers come with the extra `bench`. `bench/accuracy.py` and `bench/audit.py` take longer and resume: run them by hand.
+# The peers come with the extra `bench`. `bench/accuracy.py` and `bench/audit.py` take longer and resume: run them by hand;
+# `bench/study_cost.py` needs the public data sets.
 bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py
 	$(BIN)/python bench/engine.py

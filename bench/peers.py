@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -63,6 +64,98 @@ class TorchModules:
                 loss.backward()
                 self.optimizer.step()
                 done += 1
+
+
+class MeanAndVariance(nn.Module):
+    """Mean and variance by two networks, as the paper's rivals have them."""
+
+    def __init__(self, n_features, width, dropout):
+        super().__init__()
+        self.parts = nn.ModuleList(Quantity(n_features, width, dropout) for _ in range(2))
+
+    def forward(self, x):
+        """Mean, variance."""
+        mean, raw = (part(x) for part in self.parts)
+        return mean, torch_functional.softplus(raw)
+
+
+def divergence_loss(kind, robustness, y, mean, variance):
+    """The likelihood, the β- or the γ-divergence to a Gaussian."""
+    z2 = (y - mean) ** 2 / variance
+    if kind == "Gaussian":
+        return 0.5 * (torch.log(2 * math.pi * variance) + z2)
+    r = robustness
+    if kind == "Beta":
+        scale = (2 * math.pi * variance) ** (-r / 2)
+        return -(1 + r) / r * scale * torch.exp(-0.5 * r * z2) + scale / math.sqrt(1 + r)
+    power = r / (2 * (1 + r))
+    return -(1 + r) / r * (2 * math.pi * variance / (1 + r)) ** -power * torch.exp(-0.5 * r * z2)
+
+
+class TorchGaussian:
+    """Idiomatic PyTorch for the rivals: modules, fused Adam, a divergence to a Gaussian."""
+
+    def __init__(self, X, y, *, kind, robustness, width, batch, dropout, penalty):
+        self.X, self.y, self.batch, self.penalty = torch.from_numpy(X), torch.from_numpy(y), batch, penalty
+        self.kind, self.robustness = kind, robustness
+        self.network = MeanAndVariance(X.shape[1], width, dropout)
+        self.weights = [p for name, p in self.network.named_parameters() if name.endswith("weight")]
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-4, fused=True)
+
+    def steps(self, n):
+        """Take n steps."""
+        done = 0
+        while done < n:
+            for rows in torch.randperm(len(self.y)).split(self.batch)[: n - done]:
+                self.optimizer.zero_grad()
+                mean, variance = self.network(self.X[rows])
+                loss = divergence_loss(self.kind, self.robustness, self.y[rows], mean, variance).mean()
+                loss = loss + self.penalty * sum((w**2).sum() for w in self.weights)
+                loss.backward()
+                self.optimizer.step()
+                done += 1
+
+
+class TorchVariational:
+    """Beta_Bayes: a mean-field posterior over the weights; all weight samples of a step in one batched product."""
+
+    def __init__(self, X, y, *, widths, batch, beta, noise_std, samples):
+        self.X, self.y, self.batch = torch.from_numpy(X), torch.from_numpy(y), batch
+        self.beta, self.std, self.samples = beta, noise_std, samples
+        sizes = [X.shape[1], *widths, 1]
+        shapes = [shape for a, b in pairwise(sizes) for shape in ((a, b), (1, b))]
+        self.means = [(0.01 * torch.randn(shape)).requires_grad_() for shape in shapes]
+        self.raw = [(0.01 * torch.randn(shape)).requires_grad_() for shape in shapes]
+        self.optimizer = torch.optim.Adam([*self.means, *self.raw], lr=0.1, fused=True)
+
+    def steps(self, n):
+        """Take n steps."""
+        done = 0
+        while done < n:
+            for rows in torch.randperm(len(self.y)).split(self.batch)[: n - done]:
+                self.optimizer.zero_grad()
+                self._loss(self.X[rows], self.y[rows]).backward()
+                self.optimizer.step()
+                done += 1
+
+    def _loss(self, x, y):
+        scales = [torch_functional.softplus(raw) for raw in self.raw]
+        drawn = [
+            mean + scale * torch.randn(self.samples, *mean.shape)
+            for mean, scale in zip(self.means, scales, strict=True)
+        ]
+        hidden = x.expand(self.samples, *x.shape)
+        for k in range(0, len(drawn), 2):
+            hidden = torch.baddbmm(drawn[k + 1], hidden, drawn[k])
+            hidden = hidden.relu() if k + 2 < len(drawn) else hidden
+        z2 = ((y - hidden.squeeze(-1)) / self.std) ** 2
+        power = (2 * math.pi * self.std**2) ** (-self.beta / 2) * torch.exp(-0.5 * self.beta * z2)
+        fit = (1 + self.beta) / self.beta * power.mean(dim=0).sum() * len(self.y) / len(y)
+        divergence = sum(
+            (0.5 * (scale**2 + mean**2 - 1) - torch.log(scale)).sum()
+            for mean, scale in zip(self.means, scales, strict=True)
+        )
+        return divergence - fit
 
 
 class TorchStacked:

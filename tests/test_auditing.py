@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import levelhead
-from levelhead.auditing import Audit, most_suspect
+from levelhead.auditing import Audit, judge, missing_cells, most_suspect
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.datasets import heteroscedastic, synthetic
+from levelhead.theory.separation import estimate_contamination
 
 pytestmark = pytest.mark.compiled  # trains whole networks
 
@@ -76,6 +77,15 @@ def test_summary_is_plain_words(result):
     assert f"{result.issues[0]} (" in text
 
 
+def test_the_counts_of_the_summary_add_up():
+    """A level may leave room for a label that is hardly suspect: it is called wrong, and not trusted as well."""
+    y = np.concatenate([np.linspace(-2, 2, 400), np.full(30, 1e3)])
+    audit = Audit.from_residuals(y, np.zeros(430), np.ones(430), false_alarm_rate=0.2)
+    counts = [int(word) for word in audit.summary().splitlines()[1].split() if word.isdigit()]
+    assert sum(counts) == 430
+    assert min(counts) >= 0
+
+
 def test_most_suspect_is_the_largest_set_within_the_level():
     p = np.array([0.99, 0.2, 0.9, 0.0, 0.8])
     assert most_suspect(p, 0.05).tolist() == [True, False, False, False, False]
@@ -136,3 +146,66 @@ def test_plot_shows_every_suspect(result):
     assert len(labels.lines[1].get_xdata()) == result.is_label_issue.sum()
     assert sum(patch.get_height() for patch in figure.axes[2].patches) == len(result)
     plt.close(figure)
+
+
+def rents(n, seed):
+    """Area says most of the rent, so that an area that must be guessed makes a large honest error."""
+    rng = np.random.default_rng(seed)
+    area, gas = rng.uniform(20, 150, n), rng.integers(0, 2, n)
+    rooms, year = (area / 25 + rng.normal(0, 0.7, n)).round(), rng.integers(1950, 2020, n)
+    rent = 200 + (8 + 3 * gas) * area + 2 * (year - 1950) + rng.normal(0, 15, n)
+    wrong = rng.random(n) < 0.05
+    X = np.column_stack([area, gas, rooms, year])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, np.where(wrong, 10 * rent, rent), wrong
+
+
+def test_guessed_inputs_are_not_taken_for_wrong_labels():
+    pytest.importorskip("skrub")
+    alarms, found = np.zeros(2), []
+    for seed in range(3):
+        X, y, wrong = rents(800, seed)
+        model = levelhead.tabular_pipeline(levelhead.GCPRegressor(n_members=5, random_state=seed)).fit(X, y)
+        plain = model[-1].audit(model[:-1].transform(X), y)
+        fair = judge(model, X, y)
+        for k, audit in enumerate((plain, fair)):
+            alarms[k] += (audit.is_label_issue & ~wrong).sum()
+        found.append(fair.is_label_issue[wrong].mean())
+        full = ~np.isnan(X).any(axis=1)
+        np.testing.assert_allclose(np.diff(np.log(fair.std / plain.std)[full]), 0, atol=1e-9)
+    assert alarms[0] > 15  # else there would be nothing to mend
+    assert alarms[1] < 0.7 * alarms[0]
+    assert np.mean(found) > 0.9
+
+
+def test_without_gaps_nothing_changes(result):
+    assert result.allowing_for(np.zeros((len(result), 3), dtype=bool)) is result
+    assert result.allowing_for(np.zeros((len(result), 0))) is result
+
+
+def test_a_known_share_stays_known():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=500)
+    y[:25] += 30
+    separation = estimate_contamination(y, np.ones(500), epsilon=0.05)
+    audit = Audit.from_residuals(y, np.zeros(500), np.ones(500), separation=separation)
+    assert audit.allowing_for(np.arange(500)[:, None] % 10 == 0).epsilon == 0.05
+
+
+def test_missing_cells_of_any_table():
+    pandas, polars, sparse = map(pytest.importorskip, ("pandas", "polars", "scipy.sparse"))
+    columns = {"a": [1.0, None, 3.0], "b": ["x", "y", None]}
+    expected = [[False, False], [True, False], [False, True]]
+    assert missing_cells(pandas.DataFrame(columns)).tolist() == expected
+    assert missing_cells(polars.DataFrame(columns)).tolist() == expected
+    assert missing_cells(polars.DataFrame({"a": [1.0, float("nan"), None]})).tolist() == [
+        [False],
+        [True],
+        [True],
+    ]
+    assert missing_cells(np.array([[1.0, np.nan]])).tolist() == [[False, True]]
+    assert missing_cells(np.array([[1.0, None, np.nan, "x"]], dtype=object)).tolist() == [
+        [False, True, True, False]
+    ]
+    assert missing_cells([[1, 2]]).tolist() == [[False, False]]
+    assert missing_cells(sparse.csr_array(np.eye(2))).size == 0

@@ -132,6 +132,38 @@ def test_id_and_dropped_columns_are_no_inputs(written: Write) -> None:
     assert table.identity.tolist() == ["A", "C"]
 
 
+NAMES = {  # columns of thirty different cells, and whether they can be inputs
+    "flat": ([f"F{i}" for i in range(30)], False),
+    "flat_id": (list(range(100, 130)), False),
+    "sold": ([f"2024-01-{i + 1:02d}" for i in range(30)], True),
+    "remark": ([f"has {i} rooms" for i in range(30)], True),
+    "area": (list(range(100, 130)), True),
+    "street": ([f"S{i // 2}" for i in range(30)], True),
+}
+
+
+def test_a_column_that_only_names_the_rows_is_no_input(written: Write) -> None:
+    lines = [",".join([*NAMES, "y"])]
+    lines += [
+        ",".join(map(str, row))
+        for row in zip(*(cells for cells, _ in NAMES.values()), range(30), strict=True)
+    ]
+    path = written("\n".join(lines) + "\n")
+    table = training_table(path, "y")
+    assert list(table.X.columns) == [name for name, (_, used) in NAMES.items() if used]
+    assert [remark.split(":")[0] for remark in table.remarks] == ["flat", "flat_id"]
+    assert "--keep flat_id makes it an input" in table.remarks[1]
+    assert "flat_id" in training_table(path, "y", keep=["flat_id"]).X
+    with pytest.raises(TableError, match="did you mean 'flat_id'"):
+        training_table(path, "y", keep=["flatid"])
+
+
+def test_a_name_is_better_than_no_input(written: Write) -> None:
+    table = training_table(written("id,y\n" + "".join(f"{i},{i}\n" for i in range(30))), "y")
+    assert list(table.X.columns) == ["id"]
+    assert table.remarks == ()
+
+
 @pytest.mark.parametrize(
     ("asked", "hint"),
     [("Rent", "did you mean 'rent'?"), ("rnet", "did you mean 'rent'?"), ("zzz", "it has area, rent")],

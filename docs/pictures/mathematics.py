@@ -4,41 +4,21 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from plot_style import ASSETS, draw
 from scipy.optimize import brentq
 
 from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
+from levelhead.study.theory_figures import a_of_alpha, phase_portraits
 from levelhead.theory.contaminated import Contamination
-from levelhead.theory.dynamics import field, flow
 from levelhead.theory.equilibria import equilibrium
 from levelhead.theory.expansions import bifurcating_equilibrium, variance_ratio
 from levelhead.theory.populations import Gaussian
-from levelhead.theory.special import A, A_rough, alpha_minus_A, b
+from levelhead.theory.special import alpha_minus_A, b
 
 TRUTH = Gaussian(0.0, 1.0)
 WIDE = Gaussian(0.0, 100.0)
 ASIDE = Gaussian(1.0, 3.0)
-
-
-def a_of_alpha() -> Figure:
-    """A(α), the rough formula of the paper, and what the difference does to the variance."""
-    alpha = np.geomspace(1e-2, 1e2, 400)
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(8.4, 2.9), sharex=True)
-    left.plot(alpha, A(alpha), color=BLUE, label=r"$A(\alpha)$")
-    left.plot(alpha, A_rough(alpha), color=RED, ls="--", label=r"$2\alpha/(2\alpha+3)$")
-    left.set(title=r"$A(\alpha)$, root of (7)", ylim=(0, 1.02))
-    left.legend()
-    middle.plot(alpha, A(alpha) - A_rough(alpha), color=RED)
-    middle.set(title=r"$A(\alpha)$ minus the rough formula", ylim=(0, 0.08))
-    right.plot(alpha, alpha_minus_A(alpha) / (alpha - A_rough(alpha)), color=RED)
-    right.axhline(1, color=INK, lw=0.9)
-    right.set(title=r"$V_p$ by the rough formula, relative", ylim=(0, 1.1))
-    for axes in (left, middle, right):
-        axes.set(xscale="log", xlabel=r"$\alpha$", xlim=(alpha[0], alpha[-1]))
-    return figure
 
 
 def b_of_alpha() -> Figure:
@@ -85,50 +65,6 @@ def variances() -> Figure:
     axes.minorticks_off()
     figure.legend(loc="outside lower center", ncols=3)
     return figure
-
-
-def phase_portraits() -> Figure:
-    """The flow in the (α, σ) plane without and with outliers, as in Fig. 1 of the paper."""
-    figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.4), sharex=True, sharey=True)
-    for axes, epsilon in zip(panels, (0.0, 0.05), strict=True):
-        p_c = Contamination(epsilon, TRUTH, WIDE)
-        _portrait(axes, p_c)
-        axes.set(
-            title=r"without outliers" if epsilon == 0 else rf"with $\varepsilon = {epsilon:g}$ of outliers"
-        )
-    rest = equilibrium(p_c)
-    panels[1].plot(rest.alpha, rest.sigma, "o", color=INK, ms=8, mec="white", zorder=5)
-    panels[0].set_ylabel(r"$\sigma$")
-    handles = [
-        Line2D([], [], color=BLUE, label=r"$\dot\alpha = 0$"),
-        Line2D([], [], color=RED, ls="--", label=r"$\dot\sigma = 0$"),
-        Line2D([], [], color=AMBER, label="a path of the flow"),
-        Line2D([], [], color=INK, marker="o", ls="", label="equilibrium"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    return figure
-
-
-def _portrait(axes: Axes, p_c: Contamination) -> None:
-    """Nullclines, directions of the vector field at ν = 1, and two paths, with m = m_g by symmetry."""
-    fine = 3 * np.linspace(0.04, 1, 60) ** 2  # finer near 0, where the curves bend
-    alpha, sigma = np.meshgrid(fine, fine)
-    _, G, H = field(p_c, 0.0, alpha, sigma)
-    axes.contour(alpha, sigma, G, levels=[0], colors=BLUE, linewidths=2)
-    axes.contour(alpha, sigma, H, levels=[0], colors=RED, linewidths=2, linestyles="--")
-    nu = 1.0
-    alpha, sigma = np.meshgrid(np.linspace(0.15, 2.85, 10), np.linspace(0.15, 2.85, 10))
-    _, G, H = field(p_c, 0.0, alpha, sigma)
-    sigma_dot = ((nu + 1) ** 2 / (nu**2 * sigma) + sigma / ((nu + 1) ** 2 * nu**2)) * H  # eq. (18)
-    length = np.hypot(G, sigma_dot)
-    axes.quiver(
-        alpha, sigma, -G / length, sigma_dot / length, color=GREY, scale=26, width=0.0045, pivot="mid"
-    )
-    for start in ((0.25, 2.6), (2.6, 0.6)):
-        times = np.concatenate([[0], np.geomspace(1e-3, 300, 200)])
-        path = flow(p_c, m=0.0, nu=nu, alpha=start[0], beta=start[1] / 2, times=times)
-        axes.plot(path.alpha, path.sigma, color=AMBER, lw=1.6)
-    axes.set(xlim=(0, 3), ylim=(0, 3), xlabel=r"$\alpha$")
 
 
 def equilibrium_against_epsilon() -> Figure:

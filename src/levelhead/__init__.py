@@ -10,9 +10,11 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Audit": "auditing",
+    "AutoRegressor": "estimators",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
     "CleanedRegressor": "estimators",
+    "GCPBoostingRegressor": "estimators",
     "GCPRegressor": "estimators",
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
@@ -28,11 +30,13 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from levelhead.auditing import Audit as Audit
     from levelhead.auditing import audit as audit
+    from levelhead.estimators import AutoRegressor as AutoRegressor
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
     from levelhead.estimators import CleanedRegressor as CleanedRegressor
     from levelhead.estimators import GammaDivergenceRegressor as GammaDivergenceRegressor
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
+    from levelhead.estimators import GCPBoostingRegressor as GCPBoostingRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
     from levelhead.persistence import load as load

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelhead._checks import share as check_share
 from levelhead._checks import vector
 from levelhead.prediction import make_frame
+from levelhead.theory.calibration import added_variance
 from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
 
 FloatArray = NDArray[np.float64]
@@ -140,11 +141,38 @@ class Audit:
             **fields | {"is_label_issue": most_suspect(self.p_outlier, level), "false_alarm_rate": level}
         )
 
+    def allowing_for(self, gaps: ArrayLike) -> "Audit":
+        """The same audit for rows some of whose inputs were missing and filled in by a guess.
+
+        A guess makes an honest error larger, and a model that has seen few rows with the same gap does not know by
+        how much. So that guessed inputs are not taken for wrong labels, the audit learns from all rows what a
+        gap in each column adds to the variance, and separates wrong labels from clean ones anew.
+
+        Parameters
+        ----------
+        gaps : rows × columns, true where a cell was missing.
+        """
+        missing = np.asarray(gaps, dtype=bool)
+        missing = missing[:, missing.any(axis=0)]
+        residual = self.given_label - self.predicted_label
+        if not missing.any() or np.median(np.abs(residual)) == 0:
+            return self
+        variance = self.std**2 + added_variance(residual, self.std**2, missing)
+        known = self.epsilon if self.separation.standard_error == 0 else None
+        return Audit.from_residuals(
+            self.given_label,
+            self.predicted_label,
+            variance,
+            trust=self.trust,
+            separation=estimate_contamination(residual, variance, epsilon=known, core="student"),
+            false_alarm_rate=self.false_alarm_rate,
+        )
+
     def summary(self) -> str:
         """The result in plain words."""
         n, found = len(self), int(self.is_label_issue.sum())
         low, high = self.epsilon_interval
-        trusted = int((self.p_outlier < 0.5 * self.false_alarm_rate).sum())
+        trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
         lines = [
             f"{n:,} labels. About {self.epsilon:.1%} look wrong ({low:.1%} to {high:.1%}).",
             f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are called wrong "
@@ -245,13 +273,41 @@ def audit(
         if estimator is None
         else clone(estimator)
     )
-    model.fit(X, y)
+    return judge(model.fit(X, y), X, y, false_alarm_rate)
+
+
+def judge(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
+    """The audit of a model of ours, perhaps at the end of a pipeline, of the rows that it was fitted to.
+
+    Missing cells that the pipeline fills in are allowed for (`Audit.allowing_for`).
+    """
     last = model[-1] if hasattr(model, "steps") else model
     if not hasattr(last, "audit"):
         raise TypeError(
             f"{type(last).__name__} cannot audit; use a levelhead estimator with out_of_fold=True"
         )
-    if last is not model:
-        X = model[:-1].transform(X)
-    result: Audit = last.audit(X, y, false_alarm_rate)
-    return result
+    if last is model:
+        result: Audit = model.audit(X, y, false_alarm_rate)
+        return result
+    ready: Audit = last.audit(model[:-1].transform(X), y, false_alarm_rate)
+    return ready.allowing_for(missing_cells(X))
+
+
+def missing_cells(X: Any) -> NDArray[np.bool_]:
+    """Where an array, a pandas or a polars frame has no value; rows × columns."""
+    if hasattr(X, "isna"):
+        return np.asarray(X.isna(), dtype=bool)
+    if hasattr(X, "get_columns"):  # polars, to which NaN is a number
+        return np.column_stack([_missing_in(column) for column in X.get_columns()])
+    if hasattr(X, "tocsr"):  # sparse: what is not stored is zero, not missing
+        return np.zeros((X.shape[0], 0), dtype=bool)
+    cells = np.asarray(X)
+    absent: NDArray[np.bool_] = cells != cells  # only what is not a number differs from itself
+    return absent | (cells == None) if cells.dtype == object else absent  # noqa: E711, cell by cell
+
+
+def _missing_in(column: Any) -> NDArray[np.bool_]:
+    absent = column.is_null().to_numpy()
+    if column.dtype.is_float():
+        absent |= column.is_nan().fill_null(False).to_numpy()
+    return np.asarray(absent, dtype=bool)

@@ -11,8 +11,8 @@ r"""Reads tables as people have them: CSV with any separator, compressed or not,
 ("rent: left out 1 row whose label is not a number: row 2 ('unknown')",)
 
 Numbers may have thousands separators and a decimal comma; empty cells, `NA`, `?`, `-`, spreadsheet errors and
-infinities are missing values; a first column without a name is an index and is dropped. Rows are counted from 1,
-the header not counted. Needs the extra `cli`.
+infinities are missing values; a first column without a name is an index and is dropped, and so is a column that
+only names the rows. Rows are counted from 1, the header not counted. Needs the extra `cli`.
 """
 
 import difflib
@@ -38,6 +38,9 @@ _MISSING = (
     "#DIV/0!", "#REF!", "#VALUE!", "#NUM!", "#NAME?", "#NULL!",
 )  # fmt: skip
 _MOSTLY = 0.95  # a column with this share of numbers is one of numbers; its other cells are missing values
+_FEW = 20  # rows, among which different cells say little
+_TRIED = 50  # cells that are looked at to tell dates from other text
+_ID = re.compile(r"(?i)(?:.*[ _-])?(?:id|index|nr|row|key|uuid|guid)|.*[a-z]Id|#")
 _GROUPED = {  # numbers that Python does not read as they stand, by the decimal mark of the file
     ".": re.compile(r"[+-]?\d{1,3}(?:([,' \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d*)?"),
     ",": re.compile(
@@ -74,7 +77,12 @@ class TrainingTable(NamedTuple):
 
 
 def training_table(
-    path: str | Path, target: str, *, id_column: str | None = None, drop: Collection[str] = ()
+    path: str | Path,
+    target: str,
+    *,
+    id_column: str | None = None,
+    drop: Collection[str] = (),
+    keep: Collection[str] = (),
 ) -> TrainingTable:
     """Read inputs and labels; rows whose label is missing or no number are left out and named.
 
@@ -84,8 +92,10 @@ def training_table(
     target : column of the labels.
     id_column : column that names the rows; it is no input.
     drop : other columns that are no inputs.
+    keep : columns that are inputs although they look like names of the rows.
     """
     frame = read(path)
+    choose(frame, keep, path)
     aside = [target, *([id_column] if id_column is not None else []), *drop]
     choose(frame, aside, path)
     y, remarks = _labels(frame[target], target)
@@ -98,8 +108,9 @@ def training_table(
             f"{path} has no column besides {', '.join(map(repr, aside))} to predict {target!r} from"
         )
     inputs, more = _with_numbers(inputs.iloc[kept].reset_index(drop=True), kept)
+    inputs, names = _without_names(inputs, keep)
     identity = None if id_column is None else frame[id_column].to_numpy()[kept]
-    return TrainingTable(inputs, y[kept], kept + 1, identity, (*remarks, *more), frame)
+    return TrainingTable(inputs, y[kept], kept + 1, identity, (*remarks, *more, *names), frame)
 
 
 def read(path: str | Path) -> Frame:
@@ -277,6 +288,32 @@ def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[st
                     f"{name}: {_count(strange.size, 'cell')} read as missing, not being a number: {rows}"
                 )
     return pandas.DataFrame(columns), remarks
+
+
+def _without_names(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str]]:
+    """Columns other than those that only name the rows, from which nothing can be learnt, but much by heart."""
+    names = [name for name in frame.columns if name not in keep and _names_rows(frame[name])]
+    if not names or len(names) == frame.shape[1]:
+        return frame, []
+    return frame.drop(columns=names), [
+        f"{name}: left out, for it only names the rows (no two are alike); --keep {name} makes it an input"
+        for name in names
+    ]
+
+
+def _names_rows(column: Any) -> bool:
+    """Whether every cell differs, and the cells are single words that are no dates, or numbers called an id."""
+    pandas = _pandas()
+    if len(column) < _FEW or not column.is_unique:
+        return False
+    if pandas.api.types.is_integer_dtype(column):
+        return bool(_ID.fullmatch(str(column.name)))
+    if not pandas.api.types.is_string_dtype(column):
+        return False
+    cells = column.dropna().astype(str)
+    some = cells.iloc[:_TRIED]
+    dates = pandas.to_datetime(some, errors="coerce", format="mixed", utc=True)
+    return not cells.str.strip().str.contains(r"\s").any() and bool(dates.isna().mean() > 0.5)
 
 
 def _rows(index: NDArray[np.intp], column: Any = None, place: NDArray[np.intp] | None = None) -> str:

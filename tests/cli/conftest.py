@@ -15,6 +15,10 @@ for package in ("typer", "rich", "pandas", "pyarrow", "skrub", "matplotlib", "ji
     pytest.importorskip(package)
 
 import pandas as pd
+from typer.testing import CliRunner
+
+from levelhead.cli.app import app
+from levelhead.datasets import ENVIRONMENT
 
 
 class Planted(NamedTuple):
@@ -37,8 +41,9 @@ class Ran(NamedTuple):
 def run() -> Callable[..., Ran]:
     """The command line as a process of its own, in a folder."""
 
-    def start(*arguments: object, cwd: Path) -> Ran:
+    def start(*arguments: object, cwd: Path, **variables: object) -> Ran:
         environment = {**os.environ, "LEVELHEAD_QUIET": "1", "PYTHONWARNINGS": "default"}
+        environment |= {name: str(value) for name, value in variables.items()}
         done = subprocess.run(
             [sys.executable, "-m", "levelhead", *map(str, arguments)],
             cwd=cwd,
@@ -50,6 +55,27 @@ def run() -> Callable[..., Ran]:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return start
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """The command line in this process, in a folder: for the many calls that need no process of their own."""
+
+    def start(*arguments: object, cwd: Path, **variables: object) -> Ran:
+        monkeypatch.chdir(cwd)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, str(value))
+        done = CliRunner().invoke(app, list(map(str, arguments)))
+        return Ran(done.exit_code, done.stdout, done.stderr)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def public_data() -> None:
+    """Skips what needs the public data sets where they are not."""
+    if not os.environ.get(ENVIRONMENT):
+        pytest.skip(f"needs the public data sets in {ENVIRONMENT}")
 
 
 def clean_flats(n: int, rng: np.random.Generator) -> pd.DataFrame:

@@ -24,7 +24,7 @@ def test_a_picture_is_the_same_on_every_run(
 
 def test_every_picture_is_shown() -> None:
     root = PICTURES.parents[1]
-    pages = "".join(page.read_text() for page in [root / "README.md", *(root / "docs").glob("*.md")])
+    pages = "".join(page.read_text() for page in [root / "README.md", *(root / "docs").rglob("*.md")])
     pictures = list((root / "docs/assets").glob("*.svg"))
     assert pictures
     assert [picture.name for picture in pictures if f"assets/{picture.name})" not in pages] == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from levelhead.study import Store, cells, measure_against_share, retention_curves, run_study
+from levelhead.study import Row, Store, cells, measure_against_share, retention_curves, run_study
 
 pytestmark = pytest.mark.compiled  # many fits
 
@@ -20,7 +20,7 @@ def test_auc_against_share(store):
     figure = measure_against_share(store.rows())
     [axes] = figure.axes
     drawn = dict(zip(axes.get_legend_handles_labels()[1], axes.containers, strict=True))
-    assert list(drawn) == ["GCP_St", "GCP", "ridge"]
+    assert list(drawn) == [r"GCP$_\mathrm{St}$", "GCP", "ridge"]
     found = cells(store.rows(), "auc")
     x, y = drawn["GCP"][0].get_xydata().T
     np.testing.assert_array_equal(x, [0, 5, 10])
@@ -57,3 +57,21 @@ def test_a_figure_can_be_kept(store, tmp_path):
 def test_nothing_to_draw(store):
     with pytest.raises(ValueError, match="nothing to draw"):
         retention_curves(store, share=99)
+
+
+def test_the_yardstick_may_leave_the_panel():
+    """What is not robust must not press the others into a line."""
+    rows = [
+        Row("toy", share, "r", method, 1, rmse, rmse, 0, 0, 0, 0, None, 1.0)
+        for share in (0.0, 5.0)
+        for method, rmse in (("GCP", 1.0), ("Beta", 1.5), ("Gaussian", 50.0))
+    ]
+    assert measure_against_share(rows).axes[0].get_ylim()[1] < 2
+    assert measure_against_share([r for r in rows if r.method == "Gaussian"]).axes[0].get_ylim()[1] > 50
+
+
+def test_five_panels_leave_a_place_for_the_legend():
+    rows = [Row(f"d{k}", 5.0, "r", "GCP", 1, 1.0, 1.0, 0, 0, 0, 0, None, 1.0) for k in range(5)]
+    figure = measure_against_share(rows)
+    assert len(figure.axes) == 5
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GCP"]

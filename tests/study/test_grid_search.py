@@ -71,3 +71,12 @@ def test_a_candidate_that_fails_cannot_win(tmp_path):
 def test_only_methods_with_a_grid():
     with pytest.raises(ValueError, match="no search for 'Gaussian'"):
         search("Gaussian", "yacht", "never-made.db")
+
+
+def test_beta_bayes_has_a_grid_of_its_own():
+    candidates = first_stage("Beta_Bayes", "yacht")
+    assert {type(c).__name__ for c in candidates} == {"BayesHyperparameters"}
+    assert {(c.beta, c.noise_std) for c in candidates} >= {(0.1, 0.5), (0.1, 1.0), (0.1, 4.0)}  # the paper's
+    assert second_stage("Beta_Bayes", candidates[0]) == [candidates[0]]
+    [spec] = candidate_specs("Beta_Bayes", "yacht", candidates[:1], [1])
+    assert (spec.estimator.noise_std, spec.validation_size) == (candidates[0].noise_std, 0.2)

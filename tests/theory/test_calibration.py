@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from levelhead.theory.calibration import IDENTITY, calibrate
+from levelhead.theory import calibration
+from levelhead.theory.calibration import IDENTITY, added_variance, calibrate
 
 
 @pytest.fixture
@@ -72,3 +73,55 @@ def test_identity_changes_nothing(truth):
 def test_hopeless_input_is_refused(z, variance, message):
     with pytest.raises(ValueError, match=message):
         calibrate(z, variance)
+
+
+def marked(n, rng, shares=(0.1, 0.1)):
+    gaps = rng.random((n, len(shares))) < shares
+    return gaps, np.exp(rng.normal(size=n))
+
+
+def test_what_a_gap_adds_is_found_although_labels_are_wrong():
+    rng = np.random.default_rng(0)
+    gaps, variance = marked(4000, rng)
+    z = np.sqrt(variance + 25 * gaps[:, 0]) * rng.normal(size=4000)
+    z[rng.random(4000) < 0.05] += 200
+    added = added_variance(z, variance, gaps)
+    assert (added[~gaps.any(axis=1)] == 0).all()
+    only = gaps[:, 0] & ~gaps[:, 1]
+    assert added[only] == pytest.approx(25, rel=0.3)
+    assert (added[gaps[:, 1] & ~gaps[:, 0]] < 0.5).all()  # a column that does not matter
+
+
+def test_no_label_is_excused_by_a_gap_of_its_own():
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=500)
+    z[7] = 30
+    gaps = np.arange(500)[:, None] == [[7, 8, 9]]
+    assert (added_variance(z, np.ones(500), gaps) == 0).all()
+    many = np.arange(500)[:, None] == np.arange(20)  # rare columns, together in twenty rows
+    assert 0 < added_variance(z, np.ones(500), many)[7] < 10
+
+
+def test_added_variance_scales_with_the_units():
+    rng = np.random.default_rng(2)
+    gaps, variance = marked(800, rng)
+    z = np.sqrt(variance + 9 * gaps.sum(axis=1)) * rng.normal(size=800)
+    one, other = added_variance(z, variance, gaps), added_variance(1e6 * z, 1e12 * variance, gaps)
+    np.testing.assert_allclose(other, 1e12 * one, rtol=1e-3)
+
+
+def test_the_loss_behind_added_variance_has_the_gradient_it_says():
+    rng = np.random.default_rng(3)
+    gaps, variance = marked(300, rng)
+    z = 3 * rng.normal(size=300)
+    at = np.array([0.3, 0.5, 1.2, -0.7])
+    loss = lambda x: calibration._gap_loss(x, z, variance, gaps.astype(float))
+    slopes = [(loss(at + h)[0] - loss(at - h)[0]) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(loss(at)[1], slopes, rtol=1e-6)
+
+
+def test_gaps_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="a row of gaps for each residual"):
+        added_variance(np.ones(3), np.ones(3), np.ones((2, 1)))
+    with pytest.raises(ValueError, match="no width"):
+        added_variance(np.zeros(3), np.ones(3), np.ones((3, 1)))

@@ -9,6 +9,7 @@ from levelhead.cli.auditing import audit
 from levelhead.cli.demo import demo
 from levelhead.cli.doctor import doctor
 from levelhead.cli.models import evaluate, fit, predict
+from levelhead.cli.study import study_app
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,3 +66,5 @@ _EXAMPLES = {
 
 for command, examples in _EXAMPLES.items():
     app.command(epilog="\n\n".join(["Examples:", *(f"`{line}`" for line in examples)]))(command)
+
+app.add_typer(study_app, name="study")

@@ -6,7 +6,7 @@ from typing import Any
 import levelhead
 from levelhead import tables
 from levelhead.cli import options, output, screen
-from levelhead.cli.models import fitted
+from levelhead.cli.models import fitted, why
 
 _ON_SCREEN = 10
 
@@ -19,11 +19,13 @@ def audit(
     false_alarm_rate: options.FalseAlarmRate = 0.05,
     id_column: options.IdColumn = None,
     drop: options.Drop = None,
+    keep: options.Keep = None,
     members: options.Members = 5,
     seed: options.Seed = 0,
     time_budget: options.TimeBudget = None,
     force: options.Force = False,
     as_json: options.Json = False,
+    estimator: options.Estimator = options.Kind.auto,
 ) -> None:
     """Find the wrong labels of a table.
 
@@ -36,12 +38,12 @@ def audit(
         raise ValueError(
             f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
         )
-    table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
+    table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
     from levelhead.auditing import LEAST_ROWS  # loads scipy, which `--help` need not wait for
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
-    model = fitted(table, members, seed, time_budget)
+    model = fitted(table, members, seed, time_budget, estimator)
     inputs = model[:-1].transform(table.X)
     verdict = model[-1].audit(inputs, table.y, false_alarm_rate)
     suspects = _suspects(verdict, table, id_column)
@@ -61,7 +63,7 @@ def audit(
         )
         output.write_csv(suspects, labels)
         _draw(verdict, picture)
-    _tell(verdict, suspects, table, paths, as_json)
+    _tell(verdict, suspects, table, paths, as_json, why(model))
 
 
 def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
@@ -79,12 +81,14 @@ def _tell(
     table: tables.TrainingTable,
     paths: tuple[Path, ...],
     as_json: bool,
+    estimator: str,
 ) -> None:
     (low, high), level = verdict.epsilon_interval, verdict.false_alarm_rate
     if as_json:
         screen.machine(
             {
                 "labels": len(verdict),
+                "estimator": estimator,
                 "share_wrong": verdict.epsilon,
                 "share_wrong_interval": [low, high],
                 "called_wrong": len(suspects),
@@ -95,7 +99,7 @@ def _tell(
             }
         )
         return
-    for remark in table.remarks:
+    for remark in (*table.remarks, f"Estimator: {estimator}."):
         screen.note(remark)
     screen.say(
         f"About {verdict.epsilon:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "

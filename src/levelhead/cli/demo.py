@@ -8,7 +8,7 @@ import numpy as np
 
 import levelhead
 from levelhead import datasets
-from levelhead._plot_style import BLUE, GREY, INK, RED, STYLE
+from levelhead._plot_style import BLUE, RED
 from levelhead.cli import options, output, screen
 
 _OURS, _PLAIN = "levelhead (GCP)", "Gaussian likelihood"
@@ -155,26 +155,20 @@ def _axes(title: str, log: bool = False) -> dict[str, Any]:
 
 def _draw(data: datasets.Synthetic, models: dict[str, Any], called: Any, path: Path) -> None:
     """The paper's Figure 2: labels, means, standard deviations."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from levelhead.study.figures import save
+    from levelhead.study.looks import Look
+    from levelhead.study.synthetic_fits import draw
 
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(11, 3.5))
-        labels, means, spreads = figure.subplots(1, 3)
-        x, wrong = data.X[:, 0], data.mask
-        labels.plot(x[~wrong], data.y[~wrong], ".", ms=3, color=GREY, label="clean")
-        labels.plot(x[wrong], data.y[wrong], "x", ms=5, mew=1.5, color=RED, label="wrong")
-        labels.plot(x[called], data.y[called], "o", ms=9, mfc="none", mec=BLUE, label="called wrong")
-        labels.set(title="Labels", xlabel="x", ylabel="y", ylim=(-5, 23))  # room for the legend
-        order = np.argsort(x)
-        means.plot(x[order], data.mean[order], "--", color=INK, lw=1.2, label="truth")
-        spreads.plot(x[order], data.std[order], "--", color=INK, lw=1.2, label="truth")
-        for (name, model), color, line in zip(models.items(), (BLUE, RED), ("-", "-."), strict=True):
-            answer = model.predict_dist(_GRID)
-            means.plot(_GRID, answer.mean, line, color=color, label=name)
-            spreads.plot(_GRID, answer.std, line, color=color, label=name)
-        means.set(title="Mean of the clean labels", xlabel="x")
-        spreads.set(title="Standard deviation of the clean labels", xlabel="x", yscale="log")
-        labels.legend(loc="upper left", ncols=3, columnspacing=1.0, handletextpad=0.3)
-        means.legend(loc="upper left")
-        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+    x = data.X[:, 0]
+    labels = {
+        "clean": np.array([x[~data.mask], data.y[~data.mask]]),
+        "wrong": np.array([x[data.mask], data.y[data.mask]]),
+    }
+    order = np.argsort(x)
+    curves = {}
+    for name, model in models.items():
+        answer = model.predict_dist(_GRID)
+        curves[name] = np.array([_GRID[:, 0], answer.mean, answer.std])
+    look = {_OURS: Look(BLUE, "-", "", 1.9), _PLAIN: Look(RED, "-.", "", 1.9)}
+    truth = np.array([x[order], data.mean[order], data.std[order]])
+    save(draw(labels, truth, curves, look, np.array([x[called], data.y[called]])), path)

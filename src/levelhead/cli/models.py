@@ -22,22 +22,25 @@ def fit(
     out: options.ModelFile,
     id_column: options.IdColumn = None,
     drop: options.Drop = None,
+    keep: options.Keep = None,
     members: options.Members = 5,
     seed: options.Seed = 0,
     time_budget: options.TimeBudget = None,
     force: options.Force = False,
     as_json: options.Json = False,
+    estimator: options.Estimator = options.Kind.auto,
 ) -> None:
     """Fit a model to a table some of whose labels may be wrong."""
     output.refuse(out, force=force)
     began = time.perf_counter()
-    table = tables.training_table(data, target, id_column=id_column, drop=drop or ())
-    model = fitted(table, members, seed, time_budget)
+    table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
+    model = fitted(table, members, seed, time_budget, estimator)
     out.parent.mkdir(parents=True, exist_ok=True)
     levelhead.save(model, out, overwrite=force)
     told = {
         "rows": len(table.y),
         "inputs": list(table.X.columns),
+        "estimator": why(model),
         "share_wrong": model[-1].contamination_,
         "seconds": time.perf_counter() - began,
         "remarks": table.remarks,
@@ -46,7 +49,7 @@ def fit(
     if as_json:
         screen.machine(told)
         return
-    for remark in table.remarks:
+    for remark in (*table.remarks, f"Estimator: {why(model)}."):
         screen.note(remark)
     wrong = (
         f", about {told['share_wrong']:.1%} of the labels wrong" if np.isfinite(told["share_wrong"]) else ""
@@ -116,15 +119,33 @@ def evaluate(
     screen.table("RMSE without the most uncertain rows", ["left out", "RMSE"], kept)
 
 
-def fitted(table: tables.TrainingTable, members: int, seed: int, time_budget: float | None) -> Any:
-    """A pipeline from the raw table to a GCP ensemble."""
-    model = levelhead.tabular_pipeline(levelhead.GCPRegressor(n_members=members, random_state=seed))
-    with screen.busy(f"fitting {members} networks to {len(table.y):,} rows"):
+def fitted(
+    table: tables.TrainingTable,
+    members: int,
+    seed: int,
+    time_budget: float | None,
+    estimator: options.Kind = options.Kind.auto,
+) -> Any:
+    """A pipeline from the raw table to an ensemble of networks or boosted trees."""
+    from levelhead.estimators.automatic import make
+
+    if time_budget is not None and estimator == options.Kind.trees:
+        raise ValueError("--time-budget chooses the length of a network's training; leave it out for trees")
+    kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
+    model = levelhead.tabular_pipeline(make(kind.value, n_members=members, random_state=seed))
+    with screen.busy(f"fitting {members} members to {len(table.y):,} rows"):
         if time_budget is None:
             return model.fit(table.X, table.y)
         from levelhead.budget import fit_within
 
         return fit_within(model, table.X, table.y, time_budget)
+
+
+def why(model: Any) -> str:
+    """What the model is made of and, if that was found out, why."""
+    names = {"GCPRegressor": "networks", "GCPBoostingRegressor": "trees"}
+    last = model[-1]
+    return str(getattr(last, "reason_", None) or names[type(last).__name__])
 
 
 def _answers(

@@ -1,9 +1,19 @@
 """The arguments and options that commands share."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class Kind(StrEnum):
+    """What a model is made of."""
+
+    auto = "auto"
+    network = "network"
+    trees = "trees"
+
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="Table: CSV (any separator, compressed too) or Parquet.")
@@ -18,7 +28,17 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="Column that is no input; may be given several times."),
 ]
-Members = Annotated[int, typer.Option("--members", min=1, help="Networks in the ensemble.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep", metavar="COLUMN", help="Input that only seems to name the rows; may be given several times."
+    ),
+]
+Members = Annotated[int, typer.Option("--members", min=1, help="Members of the ensemble.")]
+Estimator = Annotated[
+    Kind,
+    typer.Option("--estimator", help="Networks, boosted trees, or whichever meets unseen labels better."),
+]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
 ]

@@ -36,6 +36,7 @@ class Reading(NamedTuple):
 class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
     """What is asked of a fitted model, and the checks of what it is asked with."""
 
+    _fitted_part = "networks_"  # the attribute that a fitted model has
     networks_: list[engine.Network]
     input_scale_: Scale
     target_scale_: Scale
@@ -51,7 +52,7 @@ class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
     @property
     def contamination_(self) -> float:
         """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
-        check_is_fitted(self, "networks_")
+        check_is_fitted(self, self._fitted_part)
         return float("nan") if self.separation_ is None else self.separation_.epsilon
 
     def predict(self, X, return_std=False):
@@ -61,7 +62,7 @@ class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def predict_dist(self, X) -> Prediction:
         """The distribution of the clean label of every row."""
-        check_is_fitted(self, "networks_")
+        check_is_fitted(self, self._fitted_part)
         X = self._checked_inputs(X, reset=False)
         networks = self._answering_networks()
         outputs = [
@@ -97,7 +98,7 @@ class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
         X, y : the rows to judge.
         false_alarm_rate : share of clean labels that is accepted among those called wrong.
         """
-        check_is_fitted(self, "networks_")
+        check_is_fitted(self, self._fitted_part)
         X, y, _ = self._checked(X, y, None, reset=False)
         if not hasattr(self, "oof_prediction_"):
             raise ValueError(

@@ -15,7 +15,8 @@ name is an explicit list (`_allowed.py`): our estimators, scikit-learn's preproc
 models, and the parts of `tabular_pipeline`. A file that names anything else, or whose parts do not fit
 together, is refused before any of it is used. What opening a file can do is bounded by its size.
 
-Trees and boosting machines are not on the list: their compiled code follows the indices in a file blindly.
+Other people's trees and boosting machines are not on the list: their compiled code follows the indices in a file
+blindly. The trees of `GCPBoostingRegressor` are kept as text, and every one is checked before LightGBM sees it.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 To be listed, something must do no harm whatever its attributes hold: no code runs from them, no file is
 opened, and no compiled loop trusts an index in them (`_soundness.py` checks the few that would). That is why
-trees are missing, and random generators.
+scikit-learn's trees are missing, and random generators; our forests are text that is taken apart and checked.
 """
 
 import importlib
@@ -72,7 +72,10 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.engine.Architecture": None,
         "levelhead.engine.Network": None,
         "levelhead.engine.OptimizerState": None,
+        "levelhead.estimators._boosting.Shape": None,
+        "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
+        "levelhead.estimators.automatic.Comparison": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },

@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
 from levelhead.engine import Network
+from levelhead.estimators._forests import Forest
 from levelhead.persistence._archive import ModelFileError
 
 
@@ -40,9 +41,12 @@ def check_instance(instance: Any) -> None:
                 sound = False
             if not sound:
                 raise ModelFileError(f"the parts of {type(instance).__name__} contradict each other")
-    networks = vars(instance).get("networks_", [])
-    if type(networks) is not list or not all(type(network) is Network for network in networks):
-        raise ModelFileError(f"{type(instance).__name__}.networks_ holds something that is no network")
+    for name, kind in _PARTS.items():
+        parts = vars(instance).get(name, [])
+        if type(parts) is not list or not all(type(part) is kind for part in parts):
+            raise ModelFileError(
+                f"{type(instance).__name__}.{name} holds something that is no {kind.__name__}"
+            )
 
 
 def _check_words(cls: type, arguments: dict[str, Any]) -> None:
@@ -119,6 +123,7 @@ def _vocabulary_is_sound(vectorizer: Any) -> bool:
     return type(vocabulary) is dict and sorted(vocabulary.values()) == list(range(len(vocabulary)))
 
 
+_PARTS: dict[str, type] = {"networks_": Network, "mean_forests_": Forest, "scale_forests_": Forest}
 _CHECKS: dict[type, Callable[[Any], bool]] = {
     OneHotEncoder: _one_hot_is_sound,
     CountVectorizer: _vocabulary_is_sound,

@@ -34,7 +34,7 @@ class Finished(NamedTuple):
     outcome: Outcome
 
 
-class WorkersLost(RuntimeError):
+class WorkersLost(ChildProcessError):
     """The workers went away before all runs were done; what was finished is stored."""
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from levelhead.study.paper import DECIMALS, N_SPLITS, table1
 from levelhead.study.store import Row
-from levelhead.study.tables import Grid, Style, cells
+from levelhead.study.tables import Grid, Style, cells, in_order
 
 MEASURES = ("rmse", "auc")
 _ROUNDING = 10.0**-DECIMALS / np.sqrt(12)  # standard deviation of what the printed digits leave out
@@ -80,7 +80,53 @@ def compare(rows: Iterable[Row], style: Style = "text") -> str:
         )
         for (dataset, share, method), found in lines.items()
     )
-    return Grid("ours beside the paper's; differences in standard errors", heads, drawn).draw(style)
+    counts = sorted({one.n_splits for found in lines.values() for one in found.values()})
+    splits = " to ".join(str(n) for n in dict.fromkeys(counts[:1] + counts[-1:]))
+    title = f"ours (means over {splits} splits) beside the paper's; differences in standard errors"
+    return Grid(title, heads, drawn).draw(style)
+
+
+class Agreement(NamedTuple):
+    """How many cells of a method lie within one and within two standard errors of the paper."""
+
+    method: str
+    measure: str
+    cells: int
+    within_one: int
+    within_two: int
+    better: int
+    worse: int
+
+
+def agreement(cells_compared: Iterable[Compared]) -> list[Agreement]:
+    """A line for every method and measure; better and worse count the cells beyond two standard errors."""
+    grouped: dict[tuple[str, str], list[float]] = {}
+    for one in cells_compared:
+        grouped.setdefault((one.method, one.measure), []).append(one.difference)
+    return [
+        Agreement(
+            method,
+            measure,
+            len(found),
+            sum(abs(d) <= 1 for d in found),
+            sum(abs(d) <= 2 for d in found),
+            sum(d < -2 for d in found),
+            sum(d > 2 for d in found),
+        )
+        for method in in_order({method for method, _ in grouped})
+        for measure in MEASURES
+        if (found := grouped.get((method, measure)))
+    ]
+
+
+def agreement_table(cells_compared: Iterable[Compared], style: Style = "text") -> str:
+    """The counts of `agreement`, with a line for all."""
+    lines = agreement(cells_compared)
+    total = tuple(sum(column) for column in zip(*(line[2:] for line in lines), strict=True))
+    heads = ("cells", "within 1 SE", "within 2 SE", "lower by more", "higher by more")
+    drawn = [(f"{line.method}, {line.measure.upper()}", line[2:]) for line in lines] + [("all", total)]
+    grid = tuple((name, tuple((str(n), False) for n in counts)) for name, counts in drawn)
+    return Grid("cells by their distance from the paper, in its standard errors", heads, grid).draw(style)
 
 
 def _three(one: Compared) -> tuple[tuple[str, bool], ...]:

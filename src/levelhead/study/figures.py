@@ -1,19 +1,22 @@
 """Figures 3 and 5 of the paper, from stored results only."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from levelhead._plot_style import INK, STYLE
+from levelhead.study.curves import Curve, mean_curves
+from levelhead.study.looks import looks, spelled
 from levelhead.study.specs import Spec
 from levelhead.study.store import Row, Store
-from levelhead.study.tables import cells, in_order
+from levelhead.study.tables import SHOWN, Cell, cells, in_order
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; markers and dashes differ as well, for print.
-_COLOURS = ("#0072b2", "#d55e00", "#007a59", "#b87900", "#8a4f7d", "#56b4e9", "#8a8f98", "#1f2430", "#cc79a7")
-_MARKERS = "osv^DPX*h"
-_DASHES = ("-", "--", "-.", ":")
-_WIDTH, _HEIGHT = 3.4, 3.0  # inches of one panel
+_WIDTH, _HEIGHT = 2.9, 2.6  # inches of one panel: three fit the width of a printed page
+_COLUMNS = 3
+_YARDSTICK = "Gaussian"
 
 
 def measure_against_share(
@@ -33,16 +36,20 @@ def measure_against_share(
     """
     found = {key: cell for key, cell in cells(rows, measure).items() if methods is None or key[2] in methods}
     names = in_order({method for _, _, method in found})
+    look = looks(names)
 
     def draw(axes: Any, dataset: str) -> None:
-        for k, method in enumerate(names):
-            line = [(key[1], cell) for key, cell in found.items() if key[0] == dataset and key[2] == method]
-            line.sort(key=lambda pair: pair[0])
-            error = [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for _, cell in line]
-            axes.errorbar([x for x, _ in line], [cell.mean for _, cell in line], error, **_look(k, method))
+        lines = {name: _line(found, dataset, name) for name in names}
+        for name, line in lines.items():
+            if line:
+                error = [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for _, cell in line]
+                x, y = [share for share, _ in line], [cell.mean for _, cell in line]
+                axes.errorbar(x, y, error, elinewidth=0.8, **look[name].of_line(spelled(name)))
+        _keep_in_scale(axes, {name: [cell.mean for _, cell in line] for name, line in lines.items() if line})
         axes.set_xlabel("λ, % of wrong labels")
 
-    return _panels(list(dict.fromkeys(dataset for dataset, _, _ in found)), draw, measure.upper())
+    label = SHOWN.get(measure, measure)
+    return _panels(list(dict.fromkeys(dataset for dataset, _, _ in found)), draw, label)
 
 
 def retention_curves(
@@ -60,50 +67,95 @@ def retention_curves(
     methods : which to draw; all if None.
     specs : the study to draw, if the store holds several; all runs if None.
     """
-    study = None if specs is None else list(specs)
-    found = cells(store.rows(study), "auc")  # refuses mixed results
-    keys = [key for key in found if key[1] == share and (methods is None or key[2] in methods)]
-    names = in_order({method for _, _, method in keys})
+    found = [curve for curve in mean_curves(store, specs) if curve.share == share]
+    return retention([curve for curve in found if methods is None or curve.method in methods])
+
+
+def retention(curves: Sequence[Curve]) -> Any:
+    """The curves RMSE(n) that are given, of one λ and one contamination: a panel for every data set."""
+    kinds = {(curve.share, curve.contamination) for curve in curves}
+    if len(kinds) > 1:
+        raise ValueError(f"curves of several λ or contaminations ({sorted(kinds)}); choose one")
+    names = in_order({curve.method for curve in curves})
+    look = looks(names)
 
     def draw(axes: Any, dataset: str) -> None:
-        for k, method in enumerate(names):
-            curves = store.curves(dataset, share, method, study)
-            if curves:
-                mean = np.mean(curves, axis=0)
-                axes.plot(np.arange(mean.size), mean, **_look(k, method) | {"marker": ""})
+        lines = {curve.method: curve.rmse for curve in curves if curve.dataset == dataset}
+        for name in names:
+            if name in lines:
+                drawn = {**look[name].of_line(spelled(name)), "marker": ""}
+                axes.plot(np.arange(len(lines[name])), lines[name], **drawn)
+        _keep_in_scale(axes, lines)
         axes.set_xlabel("n, rows left out")
 
-    return _panels(list(dict.fromkeys(dataset for dataset, _, _ in keys)), draw, "RMSE(n)")
+    return _panels(list(dict.fromkeys(curve.dataset for curve in curves)), draw, "RMSE(n)")
 
 
-def _look(k: int, method: str) -> dict[str, Any]:
-    return {
-        "color": _COLOURS[k % len(_COLOURS)],
-        "marker": _MARKERS[k % len(_MARKERS)],
-        "linestyle": _DASHES[k % len(_DASHES)],
-        "markersize": 4,
-        "linewidth": 1.5,
-        "label": method,
-    }
+def save(figure: Any, path: Path) -> None:
+    """Keep a figure in the format that the name of the file says; the same figure is the same file."""
+    dated = {".svg": {"Date": None, "Creator": None}, ".pdf": {"CreationDate": None}}
+    with styled():
+        figure.savefig(path, dpi=200, metadata=dated.get(path.suffix.lower()))
 
 
-def _panels(datasets: Sequence[str], draw: Callable[[Any, str], None], label: str) -> Any:
+@contextmanager
+def styled() -> Iterator[Callable[..., Any]]:
+    """The house's look while a figure is drawn; gives the class of figures, which open no window."""
     try:
+        import matplotlib as mpl
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError('figures need matplotlib: pip install "levelhead[plot]"') from error
+    with mpl.rc_context(STYLE):
+        yield Figure
+
+
+def _line(
+    found: Mapping[tuple[str, float, str], Cell], dataset: str, method: str
+) -> list[tuple[float, Cell]]:
+    line = [(key[1], cell) for key, cell in found.items() if key[0] == dataset and key[2] == method]
+    return sorted(line, key=lambda pair: pair[0])
+
+
+def _keep_in_scale(axes: Any, lines: Mapping[str, Sequence[float]]) -> None:
+    """Let the method that is not robust leave the panel, so that the others can be told apart."""
+    robust = [value for name, values in lines.items() if name != _YARDSTICK for value in values]
+    if robust and max(lines.get(_YARDSTICK, robust)) > max(robust) > min(robust):
+        room = 0.06 * (max(robust) - min(robust))
+        axes.set_ylim(min(robust) - room, max(robust) + room)
+
+
+def _panels(datasets: Sequence[str], draw: Callable[[Any, str], None], label: str) -> Any:
     if not datasets:
         raise ValueError("there is nothing to draw: no stored results for these methods and this λ")
-    figure = Figure(figsize=(_WIDTH * len(datasets), _HEIGHT), layout="constrained")
-    for k, (axes, dataset) in enumerate(
-        zip(figure.subplots(1, len(datasets), squeeze=False)[0], datasets, strict=True)
-    ):
-        draw(axes, dataset)
-        axes.set_title(dataset)
-        axes.grid(color="#e4e6ea", linewidth=0.7)
-        axes.spines[["top", "right"]].set_visible(False)
-        if k == 0:
-            axes.set_ylabel(label)
-    handles, names = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+    n_columns = min(_COLUMNS, len(datasets))
+    n_rows = -(-len(datasets) // n_columns)
+    inside = n_rows * n_columns > len(datasets)  # an empty place holds the legend
+    with styled() as new_figure:
+        figure = new_figure(figsize=(_WIDTH * n_columns, _HEIGHT * n_rows + (0 if inside else 0.6)))
+        places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+        for k, (axes, dataset) in enumerate(zip(places, datasets, strict=False)):
+            draw(axes, dataset)
+            axes.set_title(dataset)
+            axes.tick_params(labelsize=8)
+            if k % n_columns == 0:
+                axes.set_ylabel(label)
+        for axes in places[len(datasets) :]:
+            figure.delaxes(axes)
+        _legend(figure, places, inside, n_rows, n_columns)
     return figure
+
+
+def _legend(figure: Any, places: Any, inside: bool, n_rows: int, n_columns: int) -> None:
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    options = {"frameon": False, "fontsize": 9, "labelcolor": INK, "handlelength": 3.2}
+    if inside:
+        box = places[-1].get_subplotspec().get_position(figure)
+        anchor = (box.x0, 0.02, 1 - box.x0, 0.96 / n_rows)
+        figure.legend(handles.values(), handles, loc="center", bbox_to_anchor=anchor, **options)
+    else:
+        columns = min(len(handles), 3 * n_columns)
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, **options)

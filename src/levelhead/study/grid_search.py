@@ -4,57 +4,78 @@ First the learning rate and the dropout rate at β = γ = 1, then β or γ at th
 `honest=False` judges by the RMSE on the clean test rows, the very rows that Table 1 reports: optimistic, and no one
 has clean labels to choose by. `honest=True` never looks at them: it holds out a fifth of the training rows, wrong
 labels and all, and judges by `robust_r2`, which wrong labels cannot fool.
+
+Beta_Bayes has a grid of its own: β and the standard deviation of its likelihood, in units of the labels.
 """
 
+import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from levelhead.study.running import run_study
 from levelhead.study.specs import Spec
 from levelhead.study.store import Row, Store
-from levelhead.study.table1 import BATCH_SIZE, PAPER, SEEDS, TEST_SIZE, Hyperparameters, paper_network
+from levelhead.study.table1 import (
+    BATCH_SIZE,
+    PAPER,
+    SEEDS,
+    TEST_SIZE,
+    BayesHyperparameters,
+    Chosen,
+    Hyperparameters,
+    paper_network,
+    recipe,
+)
 
 LEARNING_RATES = (2e-5, 5e-5, 1e-4, 2e-4, 7e-4, 1e-3, 5e-3)
 DROPOUTS = (0.0, 0.1, 0.2, 0.3, 0.4)
 ROBUSTNESS = tuple(k / 10 for k in range(1, 11))
+BAYES_BETAS = (0.1, 0.2, 0.4, 0.7, 1.0)
+NOISE_STDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SHARE = 5
 HELD_OUT = 0.2
-_SEARCHED = ("GCP", "Beta", "Gamma")
+SEARCHED = ("GCP", "Beta", "Gamma", "Beta_Bayes")
+Candidate = Hyperparameters | BayesHyperparameters
 
 
 @dataclass(frozen=True)
 class Choice:
     """What a search chose, and the mean score of every candidate it tried; lower is better."""
 
-    best: Hyperparameters
-    scores: Mapping[Hyperparameters, float]
+    best: Candidate
+    scores: Mapping[Candidate, float]
 
 
-def first_stage(method: str, dataset: str) -> list[Hyperparameters]:
-    """Learning rate × dropout, with the paper's epochs and β = γ = 1."""
+def first_stage(method: str, dataset: str) -> list[Candidate]:
+    """Learning rate × dropout, with the paper's epochs and β = γ = 1; for Beta_Bayes, β × standard deviation."""
+    if method == "Beta_Bayes":
+        return [BayesHyperparameters(beta, std) for beta in BAYES_BETAS for std in NOISE_STDS]
     start = replace(_start(method, dataset), robustness=None if method == "GCP" else 1.0)
     return [
         replace(start, learning_rate=rate, dropout=dropout) for rate in LEARNING_RATES for dropout in DROPOUTS
     ]
 
 
-def second_stage(method: str, best: Hyperparameters) -> list[Hyperparameters]:
-    """Values of β or γ at the best learning rate and dropout; GCP has neither."""
-    return [best] if method == "GCP" else [replace(best, robustness=value) for value in ROBUSTNESS]
+def second_stage(method: str, best: Candidate) -> list[Candidate]:
+    """Values of β or γ at the best learning rate and dropout; the others are through after one stage."""
+    if isinstance(best, BayesHyperparameters) or method == "GCP":
+        return [best]
+    return [replace(best, robustness=value) for value in ROBUSTNESS]
 
 
 def candidate_specs(
     method: str,
     dataset: str,
-    candidates: Iterable[Hyperparameters],
+    candidates: Iterable[Candidate],
     seeds: Sequence[int] = SEEDS,
     *,
     honest: bool = True,
-) -> dict[Spec, Hyperparameters]:
+) -> dict[Spec, Candidate]:
     """The runs that compare candidates: all on the same splits, wrong labels and random streams."""
     return {
         Spec(
@@ -62,7 +83,7 @@ def candidate_specs(
             SHARE,
             method,
             seed,
-            paper_network(method, candidate, BATCH_SIZE[dataset]),
+            _estimator(method, dataset, candidate),
             test_size=TEST_SIZE,
             validation_size=HELD_OUT if honest else 0.0,
         ): candidate
@@ -87,19 +108,22 @@ def search(
 
     Parameters
     ----------
-    method : "GCP", "Beta" or "Gamma".
+    method : "GCP", "Beta", "Gamma" or "Beta_Bayes".
     dataset : one of the public data sets.
     store_path, backend, n_jobs, show_progress : as for `run_study`.
     seeds : of the splits to average over.
     honest : judge by held-out training rows and a robust score, or by the RMSE on the clean test rows.
-    epochs : instead of the paper's.
+    epochs : instead of the paper's; not for Beta_Bayes.
     """
-    if method not in _SEARCHED:
-        raise ValueError(f"there is no search for {method!r}; choose one of {', '.join(_SEARCHED)}")
-    scores: dict[Hyperparameters, float] = {}
+    if method not in SEARCHED:
+        raise ValueError(f"there is no search for {method!r}; choose one of {', '.join(SEARCHED)}")
+    scores: dict[Candidate, float] = {}
     candidates = first_stage(method, dataset)
     if epochs is not None:
-        candidates = [replace(candidate, epochs=epochs) for candidate in candidates]
+        candidates = [
+            candidate if isinstance(candidate, BayesHyperparameters) else replace(candidate, epochs=epochs)
+            for candidate in candidates
+        ]
     for stage in range(2):
         specs = candidate_specs(method, dataset, candidates, seeds, honest=honest)
         run_study(specs, store_path, backend, n_jobs=n_jobs, show_progress=show_progress)
@@ -111,9 +135,7 @@ def search(
     return Choice(best, scores)
 
 
-def _score(
-    store: Store, specs: Mapping[Spec, Hyperparameters], chosen: Hyperparameters, honest: bool
-) -> float:
+def _score(store: Store, specs: Mapping[Spec, Candidate], chosen: Candidate, honest: bool) -> float:
     """Mean over the splits; infinite if a run failed, for instance because it diverged."""
     own = [spec for spec, candidate in specs.items() if candidate == chosen]
     rows = store.rows(own)
@@ -128,3 +150,78 @@ def _start(method: str, dataset: str) -> Hyperparameters:
     start = PAPER[method, dataset]
     assert isinstance(start, Hyperparameters)
     return start
+
+
+def _estimator(method: str, dataset: str, candidate: Candidate) -> Any:
+    if isinstance(candidate, BayesHyperparameters):
+        return recipe(method, dataset, {(method, dataset): candidate})
+    return paper_network(method, candidate, BATCH_SIZE[dataset])
+
+
+class Found(NamedTuple):
+    """A line of the file of choices: what a search chose for a method on a data set, and on how many splits."""
+
+    method: str
+    dataset: str
+    judged_by: str
+    n_splits: int
+    score: float
+    learning_rate: float | None
+    dropout: float | None
+    epochs: int | None
+    robustness: float | None
+    noise_std: float | None
+
+    @property
+    def settings(self) -> Candidate:
+        """What was chosen."""
+        if self.noise_std is not None:
+            assert self.robustness is not None
+            return BayesHyperparameters(self.robustness, self.noise_std)
+        assert self.learning_rate is not None
+        assert self.dropout is not None
+        assert self.epochs is not None
+        return Hyperparameters(self.learning_rate, self.dropout, self.epochs, self.robustness)
+
+
+JUDGES = {True: "held-out training rows", False: "test rows"}
+
+
+def found(method: str, dataset: str, choice: Choice, *, honest: bool, n_splits: int) -> Found:
+    """A choice as a line of the file."""
+    head = method, dataset, JUDGES[honest], n_splits, choice.scores[choice.best]
+    best = choice.best
+    if isinstance(best, BayesHyperparameters):
+        return Found(*head, None, None, None, best.beta, best.noise_std)
+    return Found(*head, best.learning_rate, best.dropout, best.epochs, best.robustness, None)
+
+
+def write_choices(lines: Iterable[Found], path: str | os.PathLike[str]) -> None:
+    """A line a choice, in order of method and data set."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Found._fields)
+        for line in sorted(lines, key=lambda one: one[:3]):
+            writer.writerow(f"{v:.6g}" if isinstance(v, float) else v for v in line)
+
+
+def read_choices(path: str | os.PathLike[str]) -> list[Found]:
+    """What `write_choices` wrote."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        if tuple(next(reader, ())) != Found._fields:
+            raise ValueError(f"{path} holds no choices; its columns should be {', '.join(Found._fields)}")
+        return [_parsed(line) for line in reader]
+
+
+def chosen(lines: Iterable[Found], *, honest: bool = True) -> Chosen:
+    """The choices of one judge as `table1_specs` takes them."""
+    return {(line.method, line.dataset): line.settings for line in lines if line.judged_by == JUDGES[honest]}
+
+
+def _parsed(line: Sequence[str]) -> Found:
+    method, dataset, judged_by, n_splits, *numbers = line
+    score, rate, dropout, epochs, robustness, std = (float(text) if text else None for text in numbers)
+    n_epochs = None if epochs is None else int(epochs)
+    assert score is not None
+    return Found(method, dataset, judged_by, int(n_splits), score, rate, dropout, n_epochs, robustness, std)

@@ -203,6 +203,19 @@ class Store:
             if chosen is None or digest in chosen
         ]
 
+    def each_curve(
+        self, specs: Iterable[Spec] | None = None
+    ) -> Iterator[tuple[str, float, str, str, int, FloatArray]]:
+        """Data set, λ, contamination, method, split and RMSE(n) of every reading, those of a cell together."""
+        chosen = _digests(specs)
+        found = self._connection.execute(
+            "SELECT r.digest, r.dataset, r.share, r.contamination, m.method, r.seed, m.curve FROM runs r "
+            "JOIN measures m ON m.digest = r.digest ORDER BY r.dataset, r.share, r.contamination, m.method, r.seed"
+        )
+        for digest, *cell, curve in found:
+            if chosen is None or digest in chosen:
+                yield (*cell, np.frombuffer(curve, dtype="<f4").astype(np.float64))
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()

@@ -18,7 +18,7 @@ LEVEL = 0.05
 Style = Literal["text", "markdown", "latex", "html"]
 _HIGH_IS_GOOD = ("robust_r2",)
 _NO_ORDER = ("coverage", "mean_alpha", "fit_seconds")  # nothing is better just because it is lower
-_SHOWN = {
+SHOWN = {
     "rmse": "RMSE",
     "auc": "AUC",
     "nll": "NLL",
@@ -119,7 +119,9 @@ def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) ->
     difference = np.array([one[seed] - other[seed] for seed in shared])
     if difference.size < 2 or difference.mean() >= 0:
         return False
-    if np.ptp(difference) == 0:  # lower by the same amount everywhere
+    if np.ptp(difference) <= 1e-12 * abs(
+        difference.mean()
+    ):  # lower by the same amount everywhere, but for rounding
         return True
     p = ttest_rel([one[seed] for seed in shared], [other[seed] for seed in shared]).pvalue
     return bool(p < LEVEL)
@@ -136,8 +138,22 @@ def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], share: flo
     counts = sorted({found[measure][key].n_splits for measure, key in keys})
     splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
     title = f"λ = {share:g} %, mean ± std over {splits} split{'' if counts[-1] == 1 else 's'}"
-    heads = tuple(f"{dataset} {_SHOWN.get(measure, measure)}" for dataset, measure in columns)
+    heads = tuple(
+        f"{dataset} {SHOWN.get(measure, measure)}"
+        + _fewer(
+            [cell.n_splits for key, cell in found[measure].items() if key[:2] == (dataset, share)], counts[-1]
+        )
+        for dataset, measure in columns
+    )
     return Grid(title, heads, tuple(zip(methods, zip(*drawn, strict=True), strict=True)))
+
+
+def _fewer(column: Sequence[int], usual: int) -> str:
+    """What to say of a column some of whose cells stand on fewer splits than those of the others."""
+    few = sorted(set(column))
+    if not few or few[0] == usual:
+        return ""
+    return f" ({few[0]} splits)" if few[0] == few[-1] else f" ({few[0]} to {few[-1]} splits)"
 
 
 def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:

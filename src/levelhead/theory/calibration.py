@@ -3,7 +3,8 @@
 Networks of finite size see their own training labels too well, and their local variances are noisy: too small
 where they overfit, too large elsewhere. From residuals of predictions that have not seen the labels (out of
 fold), `calibrate` learns `V ↦ factor · V^power`. It fits Student's t with one α for all rows, the GCP loss,
-so that wrong labels among the residuals do no harm.
+so that wrong labels among the residuals do no harm. `added_variance` asks in the same way how much
+larger the residuals are where inputs were missing and had to be guessed.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
@@ -23,6 +24,10 @@ from scipy.optimize import minimize
 from levelhead.theory.special import alpha_minus_A, delta_psi, log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
+
+_MEDIAN_CHI2 = 0.4549  # of one degree of freedom
+_LEAST_GAPS = 10
+_ADDED = (-6.0, 16.0)  # logarithm of what a gap may add, relative to the typical variance
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,67 @@ def calibrate(z: ArrayLike, variance: ArrayLike) -> Calibration:
     return Calibration(prognostic / center, power, center)
 
 
+def added_variance(z: ArrayLike, variance: ArrayLike, gaps: ArrayLike) -> FloatArray:
+    """What guessed inputs add to the variance of each residual: Σ_j s_j² over the columns j missing in its row.
+
+    The s_j² ≥ 0, one for each column, are those under which the residuals fit best to Student's t with squared
+    scales proportional to V + Σ_j s_j², and one α for all rows: wrong labels among the rows with gaps are not
+    taken for width. Their prior density, in ln s_j², falls like 1/(1 + s_j²/V), so that a column which does not
+    matter adds little. Columns missing in fewer than ten rows count as one, and add nothing if they are fewer
+    together: a single wrong label must not be excused by a gap of its own.
+
+    Parameters
+    ----------
+    z : residuals of labels that the prediction had not seen.
+    variance : what the model thinks of their variance V, up to a common factor.
+    gaps : rows × columns, true where a cell was missing.
+    """
+    z, V = np.asarray(z, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+    M = np.asarray(gaps, dtype=np.float64)
+    if M.ndim != 2 or z.shape != M.shape[:1] or z.shape != V.shape or not z.size:
+        raise ValueError(
+            f"need a variance and a row of gaps for each residual; got shapes {V.shape} and {M.shape} for {z.shape}"
+        )
+    M = _common(M)
+    squares = z * z / V
+    middle = float(np.median(squares))
+    if middle == 0:
+        raise ValueError("more than half of the residuals are exactly 0: the noise has no width to compare")
+    center = float(np.exp(np.median(np.log(V))))
+    first = [np.log(max(float(np.median(squares[gap > 0])) / middle - 1, 0.1)) for gap in M.T]
+    start = np.array([0.5 * np.log(middle / _MEDIAN_CHI2 * center), 0.0, *np.clip(first, *_ADDED)])
+    bounds = [(None, None), (np.log(0.1), np.log(1e4)), *[_ADDED] * M.shape[1]]
+    found = minimize(_gap_loss, start, args=(z, V / center, M), method="L-BFGS-B", jac=True, bounds=bounds)
+    added: FloatArray = center * (M @ np.exp(found.x[2:]))
+    return added
+
+
+def _common(M: FloatArray) -> FloatArray:
+    """The columns with enough gaps to learn from, the others joined into one."""
+    rare = M.sum(axis=0) < _LEAST_GAPS
+    M = np.column_stack([M[:, ~rare], M[:, rare].any(axis=1)])
+    return M[:, M.sum(axis=0) >= _LEAST_GAPS]
+
+
+def _gap_loss(at: FloatArray, z: FloatArray, v: FloatArray, M: FloatArray) -> tuple[float, FloatArray]:
+    """Sum of −ln t and −ln prior, over n, and its gradient, for squared scales e^{2·offset}(v + M·e^d)."""
+    offset, log_alpha, s2 = at[0], at[1], np.exp(at[2:])
+    total = v + M @ s2
+    value, pull, by_log_alpha = _student_loss(z, offset + 0.5 * np.log(total), log_alpha)
+    by_d = (0.5 * s2 * (M.T @ (pull / total)) + s2 / (1 + s2)) / len(z)
+    return value + float(np.log1p(s2).sum()) / len(z), np.array([pull.mean(), by_log_alpha, *by_d])
+
+
 def _loss(at: FloatArray, z: FloatArray, log_scale: FloatArray) -> tuple[float, FloatArray]:
-    """Mean −ln t and its gradient, for scales exp(offset + power·log_scale) and σ = α·scale²."""
+    """Mean −ln t and its gradient, for scales exp(offset + power·log_scale)."""
     offset, power, log_alpha = at
+    value, pull, by_log_alpha = _student_loss(z, offset + power * log_scale, log_alpha)
+    return value, np.array([pull.mean(), (pull * log_scale).mean(), by_log_alpha])
+
+
+def _student_loss(z: FloatArray, log_s: FloatArray, log_alpha: float) -> tuple[float, FloatArray, float]:
+    """Mean −ln t for σ = α·scale²; its derivatives by each logarithm of a scale (n-fold), and by ln α."""
     alpha = np.exp(log_alpha)
-    log_s = offset + power * log_scale
     r = np.clip(z * np.exp(-log_s) / np.sqrt(2 * alpha), -1e150, 1e150)  # r² must not overflow
     squares = r * r
     far = squares / (1 + squares)
@@ -83,4 +144,4 @@ def _loss(at: FloatArray, z: FloatArray, log_scale: FloatArray) -> tuple[float, 
     value = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * alpha) + log_s.mean() + (alpha + 0.5) * tails
     pull = 1 - (2 * alpha + 1) * far
     by_log_alpha = alpha * (delta_psi(alpha) + 0.5 / alpha + tails - (alpha + 0.5) * far.mean() / alpha)
-    return float(value), np.array([pull.mean(), (pull * log_scale).mean(), float(by_log_alpha)])
+    return float(value), pull, float(by_log_alpha)

@@ -1,0 +1,69 @@
+"""The list of study commands."""
+
+import typer
+
+from levelhead.cli.study.making import beyond, corrections, pages, search
+from levelhead.cli.study.results import compare, export, figure, page, table
+from levelhead.cli.study.running import run, slice_, status
+
+study_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="The paper's experiments: run Table 1 or a part of it, and make its tables and figures.",
+)
+
+_EXAMPLES = {
+    "run": (
+        run,
+        [
+            "levelhead study run --jobs 2",
+            "levelhead study run --datasets boston,yacht --shares 5 --methods GCP,EnsGCP --splits 10",
+            "levelhead study run --contamination cluster --shares 10,20 --store cluster.db",
+            "levelhead study run --dask tcp://host:8786",
+        ],
+    ),
+    "status": (status, ["levelhead study status", "levelhead study status --failures"]),
+    "slice": (slice_, ["levelhead study slice --jobs 2"]),
+    "table": (
+        table,
+        [
+            "levelhead study table",
+            "levelhead study table --from results/table1.csv --measure auc --style latex",
+        ],
+    ),
+    "compare": (compare, ["levelhead study compare --from results/table1.csv --datasets boston"]),
+    "figure": (
+        figure,
+        [
+            "levelhead study figure 1 --out dynamics.pdf",
+            "levelhead study figure 3 --from results/table1.csv --out auc.svg",
+            "levelhead study figure 5 --from results/retention_curves.csv --out retention.png",
+        ],
+    ),
+    "export": (
+        export,
+        ["levelhead study export --out results/table1.csv --curves results/retention_curves.csv"],
+    ),
+    "page": (
+        page,
+        [
+            "levelhead study page --from results/table1.csv --curves results/retention_curves.csv --out study.html"
+        ],
+    ),
+    "pages": (pages, ["levelhead study pages results --out docs"]),
+    "beyond": (beyond, ["levelhead study beyond --datasets boston,concrete,yacht --splits 10 --jobs 2"]),
+    "corrections": (corrections, ["levelhead study corrections --out results/variance_corrections.csv"]),
+    "search": (
+        search,
+        [
+            "levelhead study search --methods Beta,Gamma --datasets yacht --splits 5",
+            "levelhead study search --on-test-rows --out results/grid_search.csv",
+            "levelhead study run --hyperparameters results/grid_search.csv --methods Beta,EnsBeta --store tuned.db",
+        ],
+    ),
+}
+
+for name, (command, examples) in _EXAMPLES.items():
+    epilog = "\n\n".join(["Examples:", *(f"`{line}`" for line in examples)])
+    study_app.command(name, epilog=epilog)(command)

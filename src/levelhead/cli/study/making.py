@@ -1,0 +1,163 @@
+"""`levelhead study beyond`, `search`, `corrections` and `pages`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from levelhead.cli import options, output, screen
+from levelhead.cli.study import options as own
+from levelhead.cli.study import parts
+from levelhead.cli.study.running import computed, tell
+
+
+@screen.command
+def beyond(
+    datasets: own.Datasets = None,
+    methods: own.Methods = None,
+    splits: own.Splits = 50,
+    store: own.StoreFile = Path("beyond.db"),
+    backend: own.Backend = "processes",
+    dask: own.Dask = None,
+    jobs: own.Jobs = -1,
+    as_json: options.Json = False,
+) -> None:
+    """Run what the paper did not try: λ = 30 and 40, a one-sided cluster of wrong labels, swapped labels."""
+    from levelhead.study.beyond import beyond_specs
+    from levelhead.study.table1 import DATASETS, METHODS, SEEDS
+
+    chosen = parts.part(datasets, None, methods)
+    names = parts.known("--methods", chosen.methods or METHODS, METHODS)
+    specs = list(beyond_specs(chosen.datasets or DATASETS, names, SEEDS[:splits]))
+    tell(computed(specs, store, dask or backend, jobs), store, as_json)
+
+
+@screen.command
+def search(
+    out: own.Choices = Path("grid_search.csv"),
+    datasets: own.Datasets = None,
+    methods: own.Methods = None,
+    splits: own.Splits = 50,
+    on_test_rows: own.OnTestRows = False,
+    epochs: own.Epochs = None,
+    store: own.StoreFile = Path("grid.db"),
+    backend: own.Backend = "processes",
+    dask: own.Dask = None,
+    jobs: own.Jobs = -1,
+    as_json: options.Json = False,
+) -> None:
+    """Search the rivals' hyperparameters over the paper's grid, at λ = 5.
+
+    Goes on where it was. The file of choices gets a line for every method and data set; other lines in it stay. Its
+    settings are for `study run --hyperparameters`.
+    """
+    from levelhead.study import grid_search
+
+    output.refuse(out, force=True)
+    chosen = parts.part(datasets, None, methods)
+    names = parts.known("--methods", chosen.methods or ("Beta", "Gamma", "Beta_Bayes"), grid_search.SEARCHED)
+    before = grid_search.read_choices(out) if out.exists() else []
+    lines = {line[:3]: line for line in before}
+    for dataset, method in _searches(chosen.datasets, names):
+        line = _searched(method, dataset, splits, not on_test_rows, epochs, store, dask or backend, jobs)
+        lines[line[:3]] = line
+        with output.whole(out, force=True) as (partial,):
+            grid_search.write_choices(lines.values(), partial)
+        if not as_json:
+            screen.say(f"{method} on {dataset}: {line.settings}")
+    if as_json:
+        screen.machine({"choices": [line._asdict() for line in lines.values()], "files": [str(out)]})
+    else:
+        screen.say(f"Wrote {out}. Next: levelhead study run --hyperparameters {out}")
+
+
+@screen.command
+def corrections(
+    out: own.OutFile,
+    draws: own.Draws = 50,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Predicted over true variance on the synthetic data: without correction, with ε known, and with ε estimated."""
+    from levelhead.study import variance_corrections as study
+
+    output.refuse(out, force=force)
+    total = draws * len(study.SHARES) * len(study.READINGS)
+    lines = []
+    with screen.bar("fitting") as progress:
+        for line in study.ratios(draws=draws):
+            lines.append(line)
+            progress(len(lines) / total)
+    with output.whole(out, force=force) as (partial,):
+        study.write(lines, partial)
+    if as_json:
+        screen.machine({"lines": [line._asdict() for line in lines], "files": [str(out)]})
+        return
+    screen.say(study.summary(lines, "text"))
+    screen.say(f"\nWrote {out}.")
+
+
+@screen.command
+def pages(
+    results: own.Results,
+    out: own.Manual = Path("docs"),
+    as_json: options.Json = False,
+) -> None:
+    """Write the manual's tables and figures of the study from the CSV files of a folder, anew each time."""
+    from levelhead.study.pages import write_pages
+
+    folder = results if results.is_dir() else results.parent
+    if not (folder / "table1.csv").exists():
+        raise FileNotFoundError(
+            f"{folder / 'table1.csv'} is not there; make it with levelhead study export --out {folder / 'table1.csv'}"
+        )
+    with screen.busy("writing tables and figures"):
+        written = write_pages(folder, out)
+    if as_json:
+        screen.machine({"files": [str(path) for path in written]})
+        return
+    for path in written:
+        screen.say(f"Wrote {path}.")
+
+
+def _searches(datasets: Sequence[str] | None, methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Data sets and methods; Beta_Bayes only where the paper could use it, unless a data set is named."""
+    from levelhead.study.table1 import DATASETS, PAPER
+
+    return [
+        (dataset, method)
+        for dataset in datasets or DATASETS
+        for method in methods
+        if datasets is not None or (method, dataset) in PAPER
+    ]
+
+
+def _searched(
+    method: str,
+    dataset: str,
+    splits: int,
+    honest: bool,
+    epochs: int | None,
+    store: Path,
+    backend: str,
+    jobs: int,
+) -> Any:
+    from levelhead.study import grid_search
+    from levelhead.study.table1 import SEEDS
+
+    try:
+        choice = grid_search.search(
+            method,
+            dataset,
+            store,
+            backend,
+            seeds=SEEDS[:splits],
+            honest=honest,
+            epochs=epochs,
+            n_jobs=jobs,
+        )
+    except KeyboardInterrupt:
+        screen.note(f"interrupted; what is finished is in {store}: the same command goes on")
+        raise typer.Exit(screen.INTERRUPTED) from None
+    return grid_search.found(method, dataset, choice, honest=honest, n_splits=splits)

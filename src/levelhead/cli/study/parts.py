@@ -1,0 +1,148 @@
+"""Which part of a study a command is about: from the words of its options to specs and rows."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from levelhead.contamination import CONTAMINATIONS, Contamination, Shifted
+
+# A shift is measured in the noise of each row, which nobody knows for tables of the world.
+_KINDS: Mapping[str, Contamination] = {
+    name: kind for name, kind in CONTAMINATIONS.items() if not isinstance(kind, Shifted)
+}
+STORE = Path("table1.db")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Data sets, shares and methods, all where nothing is said; and the kind of wrong labels."""
+
+    datasets: tuple[str, ...] | None
+    shares: tuple[float, ...] | None
+    methods: tuple[str, ...] | None
+    contamination: Contamination
+
+    def specs(self, splits: int, **more: Any) -> list[Any]:
+        """The runs of Table 1 that are in this part."""
+        from levelhead.study.table1 import DATASETS, METHODS, SEEDS, SHARES, table1_specs
+
+        return list(
+            table1_specs(
+                self.datasets or DATASETS,
+                SHARES if self.shares is None else self.shares,
+                known("--methods", self.methods or METHODS, METHODS),
+                SEEDS[:splits],
+                contamination=self.contamination,
+                **more,
+            )
+        )
+
+    def among(self, rows: Iterable[Any]) -> list[Any]:
+        """The stored rows that are in this part."""
+        wanted = repr(self.contamination)
+        stored = list(rows)
+        found = [
+            row
+            for row in stored
+            if row.contamination == wanted
+            and (self.datasets is None or row.dataset in self.datasets)
+            and (self.shares is None or row.share in self.shares)
+            and (self.methods is None or row.method in self.methods)
+        ]
+        if not found:
+            kinds = ", ".join(sorted({row.contamination for row in stored})) or "none at all"
+            raise ValueError(
+                f"there are no results of this kind ({wanted}) and part; stored are {len(stored)}: {kinds}"
+            )
+        return found
+
+
+def part(
+    datasets: Sequence[str] | None,
+    shares: Sequence[str] | None,
+    methods: Sequence[str] | None,
+    contamination: str = "replaced",
+) -> Part:
+    """What the options say, checked."""
+    from levelhead.study.table1 import DATASETS
+
+    names = words(datasets)
+    return Part(
+        None if names is None else known("--datasets", names, DATASETS),
+        None if shares is None else tuple(_percentage(word) for word in words(shares) or ()),
+        words(methods),
+        kind(contamination),
+    )
+
+
+def kind(name: str) -> Contamination:
+    """The contamination of this name, if a study can use it."""
+    return _KINDS[known("--contamination", (name,), tuple(_KINDS))[0]]
+
+
+def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
+    """Other hyperparameters than the paper's, from a file of choices, and what methods are called with them.
+
+    Where both judges chose, the honest one counts: the one that saw no test rows.
+    """
+    if hyperparameters is None:
+        return {} if label is None else {"label": _label(label)}
+    from levelhead.study.grid_search import chosen, read_choices
+
+    lines = read_choices(hyperparameters)
+    found = {**chosen(lines, honest=False), **chosen(lines, honest=True)}
+    return {"hyperparameters": found, "label": _label(label or "{method} (tuned)")}
+
+
+def _label(label: str) -> str:
+    if "{method}" not in label:
+        raise ValueError(f"--label is {label!r}; it must hold {{method}}, such as '{{method}} (tuned)'")
+    return label
+
+
+def words(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Words with commas between them, in one option or in several."""
+    if given is None:
+        return None
+    found = tuple(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
+    if not found:
+        raise ValueError("an option that takes names has none; leave it out to have them all")
+    return found
+
+
+def known(option: str, given: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
+    """The given names, if each of them is one of the choices."""
+    for word in given:
+        if word not in choices:
+            near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{option}: there is no {word!r}{hint} Choose from {', '.join(choices)}")
+    return tuple(given)
+
+
+def existing(store: Path) -> Path:
+    """The file of a study that is there; looking at one must not make one."""
+    if not store.exists():
+        raise FileNotFoundError(
+            f"{store} is not there; give --store FILE, or make it with levelhead study run"
+        )
+    return store
+
+
+def stored_rows(chosen: Part, store: Path, csv: Path | None) -> list[Any]:
+    """Rows of a CSV file, or else of a store."""
+    from levelhead.study.store import Store, read_csv
+
+    if csv is not None:
+        return chosen.among(read_csv(csv))
+    with Store(existing(store)) as opened:
+        return chosen.among(opened.rows())
+
+
+def _percentage(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise ValueError(f"--shares: {word!r} is no number; give percentages, such as 0,5,10") from None

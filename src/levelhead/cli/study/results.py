@@ -1,0 +1,198 @@
+"""`levelhead study table`, `compare`, `figure`, `export` and `page`: from stored results only."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from levelhead.cli import options, output, screen
+from levelhead.cli.study import options as own
+from levelhead.cli.study import parts
+
+_FORMATS = (".svg", ".png", ".pdf")
+
+
+@screen.command
+def table(
+    measure: own.Measure = None,
+    style: own.TableStyle = "text",
+    source: own.From = None,
+    store: own.StoreFile = parts.STORE,
+    datasets: own.Datasets = None,
+    shares: own.ShownShares = None,
+    methods: own.Methods = None,
+    contamination: own.ContaminationName = "replaced",
+    as_json: options.Json = False,
+) -> None:
+    """Print results in the layout of Table 1: mean ± std over the splits, the best by paired tests in bold."""
+    from levelhead.study.tables import cells
+    from levelhead.study.tables import table as drawn
+
+    rows = parts.stored_rows(parts.part(datasets, shares, methods, contamination), store, source)
+    measures = parts.words(measure) or ("rmse", "auc")
+    if as_json:
+        found = {name: cells(rows, name) for name in measures}
+        told = [
+            _cell(name, key, cell) for name, of_measure in found.items() for key, cell in of_measure.items()
+        ]
+        screen.machine({"cells": told})
+        return
+    screen.say(drawn(rows, measures, style))  # type: ignore[arg-type]  # refused by `table` itself
+
+
+@screen.command
+def compare(
+    style: own.TableStyle = "text",
+    source: own.From = None,
+    store: own.StoreFile = parts.STORE,
+    datasets: own.Datasets = None,
+    shares: own.ShownShares = None,
+    methods: own.Methods = None,
+    as_json: options.Json = False,
+) -> None:
+    """Put ours beside the paper's: the difference in every cell, in standard errors; beyond two in bold."""
+    from levelhead.study.comparison import agreement, agreement_table, compared
+    from levelhead.study.comparison import compare as drawn
+
+    rows = parts.stored_rows(parts.part(datasets, shares, methods), store, source)
+    found = compared(rows)
+    if not found:
+        raise ValueError("none of these cells is in the paper's Table 1")
+    if as_json:
+        told = [{**cell._asdict(), "difference": cell.difference} for cell in found]
+        screen.machine({"cells": told, "agreement": [line._asdict() for line in agreement(found)]})
+        return
+    screen.say(drawn(rows, style))  # type: ignore[arg-type]  # refused by `compare` itself
+    screen.say("\n" + agreement_table(found, style))  # type: ignore[arg-type]
+
+
+@screen.command
+def figure(
+    number: own.FigureNumber,
+    out: own.OutFile,
+    source: own.From = None,
+    store: own.StoreFile = parts.STORE,
+    datasets: own.Datasets = None,
+    shares: own.ShownShares = None,
+    methods: own.Methods = None,
+    contamination: own.ContaminationName = "replaced",
+    force: options.Force = False,
+) -> None:
+    """Draw a figure of the paper: from theory (1, 4), from stored fits (2) or stored results (3, 5).
+
+    1: the dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
+    """
+    from levelhead.study import figures, theory_figures
+
+    output.refuse(out, force=force)
+    if out.suffix.lower() not in _FORMATS:
+        raise ValueError(f"{out} should end in one of {', '.join(_FORMATS)}")
+    chosen = parts.part(datasets, shares, methods, contamination)
+    draw = {
+        1: theory_figures.phase_portraits,
+        2: lambda: _fits(source, store),
+        3: lambda: figures.measure_against_share(parts.stored_rows(chosen, store, source)),
+        4: theory_figures.a_of_alpha,
+        5: lambda: _retention(chosen, store, source),
+    }[number]
+    with screen.busy("drawing"):
+        drawn = draw()
+    with output.whole(out, force=force) as (partial,):
+        figures.save(drawn, partial)
+    screen.say(f"Wrote {out}.")
+
+
+@screen.command
+def export(
+    out: own.OutFile,
+    curves: own.CurvesFile = None,
+    store: own.StoreFile = parts.STORE,
+    contamination: own.AnyContamination = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Write the results as one compact CSV, a row a run; with --curves also the mean curves RMSE(n)."""
+    from levelhead.study.curves import mean_curves, write_curves
+    from levelhead.study.store import Store, write_csv
+
+    paths = [out] if curves is None else [out, curves]
+    output.refuse(*paths, force=force)
+    kinds = parts.words(contamination) or ()
+    chosen = {repr(parts.kind(name)) for name in kinds}
+    with Store(parts.existing(store)) as opened, output.whole(*paths, force=force) as partial:
+        rows = [row for row in opened.rows() if not chosen or row.contamination in chosen]
+        if not rows:
+            raise ValueError(f"{store} holds no finished runs{' of this contamination' if chosen else ''}")
+        write_csv(rows, partial[0])
+        if curves is not None:
+            write_curves(mean_curves(opened), partial[1])
+    if as_json:
+        screen.machine({"rows": len(rows), "files": [str(path) for path in paths]})
+        return
+    screen.say(f"Wrote {len(rows):,} rows to {' and '.join(str(path) for path in paths)}.")
+
+
+@screen.command
+def page(
+    out: own.OutFile = Path("study.html"),
+    source: own.From = None,
+    curves: own.CurvesRead = None,
+    store: own.StoreFile = parts.STORE,
+    datasets: own.Datasets = None,
+    shares: own.ShownShares = None,
+    methods: own.Methods = None,
+    contamination: own.ContaminationName = "replaced",
+    force: options.Force = False,
+) -> None:
+    """Write one HTML file: Table 1 beside the paper's, figures to play with, and the splits of every cell."""
+    from levelhead.report import study_report
+    from levelhead.study.curves import mean_curves, read_curves
+    from levelhead.study.store import Store
+
+    output.refuse(out, force=force)
+    chosen = parts.part(datasets, shares, methods, contamination)
+    rows = parts.stored_rows(chosen, store, source)
+    if source is not None:
+        found = [] if curves is None else read_curves(curves)
+    else:
+        with Store(store) as opened:
+            found = mean_curves(opened)
+    with output.whole(out, force=force) as (partial,):
+        study_report(
+            rows, partial, chosen.among(found) if found else [], title="The paper's Table 1, run again"
+        )
+    screen.say(f"Wrote {out}.")
+
+
+def _cell(measure: str, key: tuple[str, float, str], cell: Any) -> dict[str, Any]:
+    dataset, share, method = key
+    return {"dataset": dataset, "share": share, "method": method, "measure": measure, **cell._asdict()}
+
+
+def _fits(source: Path | None, store: Path) -> Any:
+    """Figure 2 from curves that are kept beside the store, computed if they are not there yet."""
+    from levelhead.study import synthetic_fits
+
+    path = store.with_name("synthetic_fits.csv") if source is None else source
+    if source is None and not path.exists():
+        with screen.busy("fitting the synthetic data"), output.whole(path, force=False) as (partial,):
+            synthetic_fits.write(synthetic_fits.compute(), partial)
+        screen.note(f"wrote {path}, from which the figure is drawn")
+    return synthetic_fits.figure(synthetic_fits.read(path))
+
+
+def _retention(chosen: parts.Part, store: Path, source: Path | None) -> Any:
+    from levelhead.study.curves import mean_curves, read_curves
+    from levelhead.study.figures import retention
+    from levelhead.study.store import Store
+
+    if source is not None:
+        found = read_curves(source)
+    else:
+        with Store(parts.existing(store)) as opened:
+            found = mean_curves(opened)
+    share = 5.0 if chosen.shares is None else chosen.shares[0]
+    if chosen.shares is not None and len(chosen.shares) > 1:
+        raise typer.BadParameter("figure 5 shows one share: give one, such as --shares 5")
+    kept = [curve for curve in chosen.among(found) if curve.share == share]
+    return retention(kept)

@@ -1,0 +1,277 @@
+"""How boosted trees learn m, ln s and α of Student's t from labels some of which are wrong.
+
+Trees fit whatever they are shown, so nothing here is learnt from residuals of labels that a tree has seen. Several
+machines grow in step, each without one fold of the rows; together they give every row a residual z by a machine
+that has not seen its label. From these residuals come
+
+- the trust w = 1/(1 + z²/(2αs²)) in each label, the Student weight (2α+1)/(2αs² + z²) up to a factor that does not
+  depend on z: the next trees for m are a weighted least-squares fit, a Newton step that is bounded for any residual;
+- the trees for ln s, by natural-gradient steps in large leaves, which cannot isolate single labels;
+- offset and slope of ln s, and one α for all rows, by Fisher scoring (`theory.information`);
+- when to stop: at the smallest −ln t.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelhead.estimators._forests import Forest, lightgbm
+from levelhead.theory.information import of_log_scale, student_information
+from levelhead.theory.special import delta_psi, log_gamma_ratio
+
+FloatArray = NDArray[np.float64]
+
+_ALPHAS = (0.1, 50.0)
+_WARM_UP = 20  # rounds before α moves: until then, residuals are signal rather than noise
+_FIRST_RATE = 2.0  # of the machines that only serve to judge labels, relative to the members'
+_SCALE_RATE = 0.05
+_SCALE_LEAVES = 4
+_SCALE_ROWS, _SCALE_SHARE = 20, 0.05  # the least rows of a leaf of the scale, and the least share of all rows
+_LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
+_LARGEST_SLOPE = 1.2
+_OFFSETS = (-14.0, 14.0)  # of ln s: labels that are met exactly must not make the likelihood unbounded
+_GAIN = 1e-4  # a smaller gain of −ln t is none
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Settings of the trees of m; a leaf needs so many fully trusted rows, or more that are trusted less."""
+
+    rate: float
+    n_trees: int
+    leaves: int
+    rows_in_leaf: int
+    feature_share: float
+    row_share: float
+    patience: int
+    n_threads: int
+    categorical: Sequence[int]
+
+    def parameters(self, seed: int, **settings: Any) -> dict[str, Any]:
+        """LightGBM's names for them; the same seed gives the same trees, whatever the number of threads."""
+        return {
+            "objective": "none",
+            "metric": "None",
+            "verbosity": -1,
+            "seed": seed,
+            "deterministic": True,
+            "force_col_wise": True,
+            "num_threads": self.n_threads,
+            "feature_pre_filter": False,
+            "min_data_in_bin": 1,
+            "num_leaves": self.leaves,
+            "learning_rate": self.rate,
+            "min_data_in_leaf": self.rows_in_leaf,
+            "min_sum_hessian_in_leaf": float(self.rows_in_leaf),
+            "feature_fraction_bynode": self.feature_share,
+            "bagging_fraction": self.row_share,
+            "bagging_freq": int(self.row_share < 1),
+        } | settings
+
+    def scale_parameters(self, seed: int, n: int) -> dict[str, Any]:
+        """The same for the trees of ln s."""
+        return self.parameters(
+            seed,
+            num_leaves=_SCALE_LEAVES,
+            learning_rate=_SCALE_RATE,
+            min_data_in_leaf=max(_SCALE_ROWS, round(_SCALE_SHARE * n)),
+            min_sum_hessian_in_leaf=0.0,
+            feature_fraction_bynode=1.0,
+            bagging_fraction=1.0,
+            bagging_freq=0,
+        )
+
+
+class Shape(NamedTuple):
+    """What all rows share: ln s = offset + slope · (the scale trees), and α."""
+
+    offset: float
+    slope: float
+    log_alpha: float
+
+    @property
+    def alpha(self) -> float:
+        """α."""
+        return float(np.exp(self.log_alpha))
+
+    def log_scale(self, trees: FloatArray) -> FloatArray:
+        """Ln s of rows for which the scale trees give these numbers."""
+        return self.offset + self.slope * trees
+
+
+class Grown(NamedTuple):
+    """What the machines that each left out a fold have found: for every row, without its label."""
+
+    mean: FloatArray
+    trees: FloatArray
+    shape: Shape
+    scale_forests: list[Forest]
+    n_rounds: int
+    scores: list[float]
+
+
+def trust(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
+    """Student weight of each label, 1 for a label that is met exactly."""
+    return 1 / (1 + _squares(z, log_s, alpha))
+
+
+def student_loss(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
+    """−ln t of every label, Algorithm 2 with σ = αs²."""
+    constant = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * alpha)
+    return np.asarray(constant + log_s + (alpha + 0.5) * np.log1p(_squares(z, log_s, alpha)))
+
+
+def by_log_scale(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
+    """∂(−ln t)/∂ln s = 1 − (2α+1) z²/(2αs² + z²): between −2α and 1."""
+    return 1 - (2 * alpha + 1) * (1 - trust(z, log_s, alpha))
+
+
+def by_log_alpha(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
+    """∂(−ln t)/∂ln α at fixed s; grows like ln|z| only."""
+    squares = _squares(z, log_s, alpha)
+    far = 1 - trust(z, log_s, alpha)
+    return np.asarray(alpha * (delta_psi(alpha) + np.log1p(squares)) + 0.5 - (alpha + 0.5) * far)
+
+
+def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArray, *, warm: bool) -> Shape:
+    """One step of Fisher scoring for offset, slope and, if `warm`, ln α, cut at a safe length.
+
+    The slope turns around the mean of the trees, so that cutting its step does not throw the offset off.
+    """
+    alpha, log_s = shape.alpha, shape.log_scale(trees)
+    mean = lambda values: float(np.average(values, weights=weight))
+    center = mean(trees)
+    around = trees - center
+    of_scale = by_log_scale(z, log_s, alpha)
+    gradient = np.array([mean(of_scale), mean(by_log_alpha(z, log_s, alpha))])
+    information = student_information(alpha, 1.0)[1:, 1:]
+    free = 2 if warm else 1
+    level, tail = np.append(np.linalg.solve(information[:free, :free], gradient[:free]), 0.0)[:2]
+    turn = mean(of_scale * around) / (information[0, 0] * mean(around * around) + 1e-9)
+    level, turn, tail = np.clip([level, turn, tail], -_LONGEST, _LONGEST).tolist()
+    slope = float(np.clip(shape.slope - turn, 0, _LARGEST_SLOPE))
+    offset = shape.offset - level - (slope - shape.slope) * center
+    return Shape(
+        float(np.clip(offset, *_OFFSETS)),
+        slope,
+        float(np.clip(shape.log_alpha - tail, *np.log(_ALPHAS))),
+    )
+
+
+def grow(
+    X: FloatArray, y: FloatArray, weight: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int
+) -> Grown:
+    """Machines that each leave out a fold, in step, until their unseen labels are met no better.
+
+    `y` is scaled to location 0 and spread 1; `fold` counts from 0.
+    """
+    machines = _machines(X, y, fold, growth, seed)
+    n_rounds = max(1, round(growth.n_trees / _FIRST_RATE))
+    mean, trees, shape = np.zeros(len(y)), np.zeros(len(y)), Shape(0.0, 1.0, 0.0)
+    scores: list[float] = []
+    best = Grown(mean.copy(), trees.copy(), shape, [], 0, scores)
+    for k in range(n_rounds):
+        w = weight * trust(y - mean, shape.log_scale(trees), shape.alpha)
+        w /= w.mean()
+        for machine in machines:
+            machine.mean.step(_weighted_squares(y[machine.seen], w[machine.seen]))
+            mean[machine.unseen] = machine.mean.unseen
+        z = y - mean
+        for machine in machines:
+            machine.scale.step(_natural(z[machine.seen], weight[machine.seen], shape))
+            trees[machine.unseen] = machine.scale.unseen
+        for _ in range(2):
+            shape = fisher_step(shape, z, trees, weight, warm=k >= _WARM_UP)
+        loss = student_loss(z, shape.log_scale(trees), shape.alpha)
+        scores.append(float(np.average(loss, weights=weight)))
+        if k == 0 or scores[-1] < scores[best.n_rounds - 1] - _GAIN:
+            best = best._replace(mean=mean.copy(), trees=trees.copy(), shape=shape, n_rounds=k + 1)
+        elif k + 1 - best.n_rounds >= growth.patience:
+            break
+    forests = [Forest.of(machine.scale.booster, best.n_rounds) for machine in machines]
+    return best._replace(scale_forests=forests)
+
+
+def finish(
+    X: FloatArray, y: FloatArray, weight: FloatArray, growth: Growth, n_rounds: int, seed: int
+) -> Forest:
+    """A member: trees for m from all rows, each label with its final weight."""
+    lgb = lightgbm()
+    parameters = growth.parameters(seed, objective="l2", boost_from_average=False)
+    table = lgb.Dataset(
+        X, y, weight=weight / weight.mean(), params=parameters, categorical_feature=list(growth.categorical)
+    )
+    n_trees = max(1, round(_FIRST_RATE * n_rounds))
+    return Forest.of(lgb.train(parameters, table, n_trees), n_trees)
+
+
+class _Trees:
+    """A booster that is told its gradients and tells its predictions of rows that it has not seen."""
+
+    def __init__(self, parameters: dict[str, Any], seen: Any, unseen: Any) -> None:
+        self.booster = lightgbm().Booster(parameters, seen)
+        self.booster.add_valid(unseen, "unseen")
+        self.unseen = np.zeros(unseen.num_data())
+
+    def step(self, gradients: Callable[[FloatArray], tuple[FloatArray, FloatArray]]) -> None:
+        self.booster.update(fobj=lambda at, _: gradients(at))
+        self.booster.eval_valid(feval=self._notice)
+
+    def _notice(self, predicted: FloatArray, _: Any) -> tuple[str, float, bool]:
+        self.unseen = predicted.copy()
+        return "unseen", 0.0, False
+
+
+class _Machine(NamedTuple):
+    """Trees for m and for ln s that see some rows and not the others."""
+
+    seen: NDArray[np.intp]
+    unseen: NDArray[np.intp]
+    mean: _Trees
+    scale: _Trees
+
+
+def _machines(
+    X: FloatArray, y: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int
+) -> list[_Machine]:
+    lgb = lightgbm()
+    of_mean = growth.parameters(seed, learning_rate=min(1.0, _FIRST_RATE * growth.rate))
+    of_scale = growth.scale_parameters(seed, len(y))
+    # Bins are made once and for all rows; they hold no labels.
+    table = lgb.Dataset(
+        X, y, params=of_mean, categorical_feature=list(growth.categorical), free_raw_data=False
+    )
+    table.construct()
+    machines = []
+    for k in range(int(fold.max()) + 1):
+        seen, unseen = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        part = lambda rows: table.subset(rows.tolist()).construct()
+        machines.append(
+            _Machine(
+                seen,
+                unseen,
+                _Trees(of_mean, part(seen), part(unseen)),
+                _Trees(of_scale, part(seen), part(unseen)),
+            )
+        )
+    return machines
+
+
+def _weighted_squares(y: FloatArray, w: FloatArray) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    return lambda at: (w * (at - y), w)
+
+
+def _natural(
+    z: FloatArray, weight: FloatArray, shape: Shape
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    information = weight * of_log_scale(shape.alpha)
+    return lambda at: (weight * by_log_scale(z, shape.log_scale(at), shape.alpha), information)
+
+
+def _squares(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
+    """z²/(2αs²), short of overflow."""
+    r = np.clip(z * np.exp(-log_s), -1e150, 1e150)
+    return np.asarray(r * r / (2 * alpha))

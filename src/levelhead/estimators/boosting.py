@@ -1,0 +1,278 @@
+"""Boosted trees with a GCP head: robust mean and variance of the clean labels, for tables as they come."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from levelhead.auditing import LEAST_ROWS
+from levelhead.estimators import _boosting, _categories, _preparation
+from levelhead.estimators._answers import AnsweringRegressor, Reading
+from levelhead.estimators._boosting import Grown, Growth, Shape
+from levelhead.estimators._complaints import explained
+from levelhead.estimators._forests import Forest, lightgbm
+from levelhead.prediction import Prediction
+from levelhead.theory.calibration import IDENTITY, calibrate
+from levelhead.theory.prognosis import prognostic_variance
+from levelhead.theory.separation import estimate_contamination
+
+_FOLDS = 5
+_FEW = 10  # different rows, below which nothing can be held out
+_ROUNDS_OF_FEW = 10
+_THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
+_LARGEST_TARGET = 1e12
+
+
+class GCPBoostingRegressor(AnsweringRegressor):
+    """Robust probabilistic regression by boosted trees with a Student's t.
+
+    Trees give the location m and the scale s of a Student's t with one α for all rows. Five machines grow in step,
+    each without a fold of the rows, and every label is weighed by the machine that has not seen it, so that no
+    tree can talk itself into a wrong label. The members then learn m from all rows, suspect labels weighted
+    down. The answer describes the **clean** labels: mean m and the prognostic variance σ/(α − A(α)), equation (6),
+    made honest on the rows that were held out. Needs the extra `boosting` (LightGBM).
+
+    Gaps (NaN) are met by the trees themselves; columns of categories are split into sets.
+
+    Parameters
+    ----------
+    learning_rate : step size of the members' trees.
+    max_iter : the most trees of a member; a robust score on held-out rows stops earlier.
+    max_leaf_nodes : leaves of a tree for m.
+    min_samples_leaf : trusted rows that a leaf of m needs.
+    max_features : share of the features that a split chooses from.
+    subsample : share of the rows that a tree sees.
+    n_iter_no_change : rounds without a better score on held-out rows before growing stops.
+    n_members : boosted machines, different by their random numbers, whose answers are mixed.
+    contamination : None leaves the variance as the prognostic one; a number is the known share of wrong
+        labels; "auto" estimates it. The latter two calibrate the variance on held-out residuals.
+    categorical_features : "from_dtype" (columns of a frame that hold categories or text), None, or a list of places
+        or names of columns.
+    random_state : seed; the same seed gives the same model, whatever the order of rows or number of threads.
+    n_jobs : threads; -1 means all cores.
+
+    Attributes
+    ----------
+    mean_forests_, scale_forests_ : the trees for m (one forest a member) and for ln s (their mean counts).
+    shape_ : offset and slope of ln s, and ln α.
+    oof_prediction_ : `Prediction` of the training rows by machines that had not seen them.
+    contamination_ : estimated (or given) share of wrong labels; NaN without one.
+    separation_ : the estimate behind it, with its standard error.
+    calibration_ : the map from a machine's variance to an honest one.
+    n_iter_ : trees of a member.
+    loss_curve_ : mean −ln t of the held-out labels after each round.
+    categories_ : the categories of each categorical column, by its place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from levelhead import GCPBoostingRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(400, 1))
+    >>> y = np.sign(X[:, 0]) + 0.1 * rng.normal(size=400)
+    >>> y[::20] += 5  # one label in twenty is wrong
+    >>> model = GCPBoostingRegressor(random_state=0).fit(X, y)
+    >>> mean, std = model.predict([[0.5]], return_std=True)
+    >>> bool(abs(mean[0] - 1) < 0.1), bool(0.07 < std[0] < 0.16)
+    (True, True)
+    """
+
+    _fitted_part = "mean_forests_"
+    mean_forests_: list[Forest]
+    scale_forests_: list[Forest]
+    shape_: Shape
+
+    def __init__(
+        self,
+        learning_rate=0.05,
+        *,
+        max_iter=1000,
+        max_leaf_nodes=15,
+        min_samples_leaf=3,
+        max_features=0.6,
+        subsample=0.8,
+        n_iter_no_change=40,
+        n_members=1,
+        contamination="auto",
+        categorical_features="from_dtype",
+        random_state=None,
+        n_jobs=-1,
+    ):
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.subsample = subsample
+        self.n_iter_no_change = n_iter_no_change
+        self.n_members = n_members
+        self.contamination = contamination
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the trees to a table.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n, features): numbers, gaps, and in a frame also categories.
+        y : n labels, some of which may be wrong.
+        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        """
+        lightgbm()
+        self._check_parameters()
+        X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        rows = _preparation.arrange(X, y, weight, seed)
+        self._row_keys = rows.key
+        self.target_scale_ = _preparation.target_scale(y, rows, "robust")
+        center, spread = self.target_scale_
+        target = np.clip((y - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
+        self._forget_contamination()
+        visits = rows.index
+        given = np.ones(len(visits)) if rows.weight is None else rows.weight[visits].astype(np.float64)
+        table, labels, growth = X[visits], target[visits], self._growth(len(visits))
+        if rows.n_groups < _FEW:
+            growth = replace(growth, row_share=1.0)
+            grown, trusted = self._without_folds(len(labels)), given
+        else:
+            grown = _boosting.grow(table, labels, given, rows.group[visits] % _FOLDS, growth, seed)
+            trusted = given * self._learn_from_unseen(labels - grown.mean, grown, rows.n_groups)
+        self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
+        self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_rounds, seed)
+        self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
+        if rows.n_groups >= LEAST_ROWS:
+            self._answer_for_training_rows(X, visits, grown)
+        return self
+
+    def predict_dist(self, X) -> Prediction:
+        """The distribution of the clean label of every row."""
+        check_is_fitted(self, self._fitted_part)
+        X = self._checked_inputs(X, reset=False)
+        mean, trees = self._sums(X)
+        return self._predicted(self._reading(mean, self.shape_.log_scale(trees)))
+
+    # ------------------------------------------------------------------ learning
+
+    def _growth(self, n: int) -> Growth:
+        return Growth(
+            rate=self.learning_rate,
+            n_trees=self.max_iter,
+            leaves=self.max_leaf_nodes,
+            rows_in_leaf=self.min_samples_leaf,
+            feature_share=self.max_features,
+            row_share=self.subsample,
+            patience=self.n_iter_no_change,
+            n_threads=effective_n_jobs(self.n_jobs) if n >= _THREADED_ROWS else 1,
+            categorical=list(self.categories_),
+        )
+
+    def _without_folds(self, n: int) -> Grown:
+        """Too few rows to hold any out: a handful of trees, and the spread of the labels as the scale."""
+        nothing = np.zeros(n)
+        return Grown(nothing, nothing, Shape(0.0, 0.0, 0.0), [], min(_ROUNDS_OF_FEW, self.max_iter), [])
+
+    def _learn_from_unseen(self, z: np.ndarray, grown: Grown, n_groups: int) -> np.ndarray:
+        """Calibration, share of wrong labels, and how far each label is trusted."""
+        if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
+            return _boosting.trust(z, grown.shape.log_scale(grown.trees), grown.shape.alpha)
+        known = None if self.contamination == "auto" else float(self.contamination)
+        log_s = grown.shape.log_scale(grown.trees)
+        variance = self._reading(grown.mean[None], log_s, grown.shape).variance[0]
+        self.calibration_ = calibrate(z, variance)
+        honest = self.calibration_(variance)
+        self.separation_ = estimate_contamination(z, honest, epsilon=known, core="student")
+        right = 1 - self.separation_.probability(z, honest)
+        return np.maximum(right * right, 1e-6)
+
+    def _members(self, X, labels, weight, growth: Growth, n_rounds: int, seed: int) -> list[Forest]:
+        train = lambda k: _boosting.finish(X, labels, weight, growth, n_rounds, (seed + k) % 2**31)
+        if growth.n_threads > 1 or self.n_members == 1:
+            return [train(k) for k in range(self.n_members)]
+        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
+            return list(pool.map(train, range(self.n_members)))
+
+    def _answer_for_training_rows(self, X: np.ndarray, visits: np.ndarray, grown: Grown) -> None:
+        mean, trees = np.full(len(X), np.nan), np.full(len(X), np.nan)
+        mean[visits], trees[visits] = grown.mean, grown.trees
+        never = np.isnan(mean)  # rows of weight 0, which no machine has seen
+        if never.any():
+            members, trees[never] = self._sums(X[never])
+            mean[never] = members.mean(axis=0)
+        reading = self._reading(mean[None], self.shape_.log_scale(trees))
+        self.oof_prediction_ = self._predicted(reading)
+        if self.n_members > 1 and self.separation_ is not None:
+            members, _ = self._sums(X[visits])
+            relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
+            self.disagreement_ = float(min(np.median(relative), 0.5))
+
+    def _forget_contamination(self) -> None:
+        self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
+        self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
+
+    # ------------------------------------------------------------------ answering
+
+    def _sums(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the trees for m of each member and those for ln s give, members × rows and rows."""
+        threads = effective_n_jobs(self.n_jobs) if len(X) >= _THREADED_ROWS else 1
+        mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
+        if not self.scale_forests_:
+            return mean, np.zeros(len(X))
+        return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
+
+    def _reading(self, mean: np.ndarray, log_s: np.ndarray, shape: Shape | None = None) -> Reading:
+        alpha = np.full(mean.shape, (shape or self.shape_).alpha)
+        sigma = alpha * np.exp(2 * np.broadcast_to(log_s, mean.shape))  # σ/α is the squared scale (3)
+        return Reading(mean, prognostic_variance(alpha, sigma), alpha, sigma)
+
+    def _read(self, outputs: np.ndarray) -> Reading:
+        return self._reading(outputs[..., 0], outputs[..., 1])
+
+    # ------------------------------------------------------------------ checking
+
+    def _checked(self, X, y, sample_weight, *, reset: bool):
+        return super()._checked(self._encoded(X, reset=reset), y, sample_weight, reset=reset)
+
+    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+        with explained(X):
+            X = validate_data(
+                self, self._encoded(X, reset=reset), dtype=[np.float64], reset=reset, ensure_all_finite=False
+            )
+        return self._finite_inputs(X)
+
+    def _encoded(self, X: Any, *, reset: bool) -> Any:
+        if reset:
+            self.categories_ = _categories.learn(X, self.categorical_features)
+        return _categories.encode(X, self.categories_)
+
+    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
+        """Gaps are welcome, infinities are not."""
+        X = np.array(X, dtype=np.float64)
+        X[np.isnan(X)] = np.nan  # one gap is like another
+        super()._finite_inputs(np.where(np.isnan(X), 0.0, X))
+        return X
+
+    def _check_parameters(self) -> None:
+        for name in ("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_iter_no_change", "n_members"):
+            value, least = getattr(self, name), 2 if name == "max_leaf_nodes" else 1
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
+        for name in ("learning_rate", "max_features", "subsample"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 < float(value) <= 1:
+                raise ValueError(f"{name} is {value!r}; give a number above 0, at most 1")
+        share = self.contamination
+        known = share is None or share == "auto"
+        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
+            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")

@@ -1,0 +1,292 @@
+"""The page of a study: Table 1 side by side with the paper, figures, and the distribution in every cell."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from levelhead.report.page import Panel, plot_text, render, write
+from levelhead.study.comparison import Agreement, Compared, agreement, compared
+from levelhead.study.curves import Curve
+from levelhead.study.paper import table1
+from levelhead.study.store import Row
+from levelhead.study.tables import SHOWN, Cell, cells, in_order
+
+MEASURES = ("rmse", "auc", "nll", "crps", "coverage")
+_COLOURS = {"GCP": "var(--blue)", "Beta": "var(--red)", "Gamma": "var(--amber)", "Gaussian": "var(--grey)"}
+_OTHERS = {"GCP_St": "#9b6bd3", "Beta_Bayes": "var(--green)"}
+_STRANGERS = ("#8a4f7d", "#cc79a7", "#00a0a0", "#9a6324")
+
+
+class Shown(NamedTuple):
+    """A cell of the table: ours, the paper's, and the difference in standard errors; with what to mark."""
+
+    ours: str
+    paper: str
+    bold: bool
+    far: bool
+
+
+Cells = Mapping[str, Mapping[tuple[str, float, str], Cell]]
+Place = tuple[str, float, str, str]  # data set, λ, method, measure
+
+
+def study_report(
+    rows: Iterable[Row],
+    path: str | os.PathLike[str],
+    curves: Sequence[Curve] = (),
+    *,
+    title: str = "A study",
+    overwrite: bool = False,
+) -> None:
+    """Write the page of a study: one HTML file that opens without a network.
+
+    Parameters
+    ----------
+    rows : from `Store.rows` or `read_csv`; of one contamination.
+    path : the file to write.
+    curves : mean curves RMSE(n) (`mean_curves`, `read_curves`), if they shall be shown.
+    title : of the page.
+    overwrite : whether a file that is there is replaced.
+    """
+    stored = list(rows)
+    found = {measure: cells(stored, measure) for measure in MEASURES}
+    datasets = list(dict.fromkeys(dataset for dataset, _, _ in found["rmse"]))
+    if not datasets:
+        raise ValueError("there is nothing to show: no finished runs")
+    beside = {(c.dataset, c.share, c.method, c.measure): c for c in compared(stored)}
+    kinds = {row.contamination for row in stored}
+    own = [curve for curve in curves if curve.contamination in kinds]
+    page = render(
+        "study.html",
+        title=title,
+        summary=_summary(stored, found),
+        tiles=_tiles(len(stored), agreement(beside.values())),
+        tables=[
+            _table(found, beside, dataset, measure) for dataset in datasets for measure in ("rmse", "auc")
+        ],
+        against=[_against(found, k, dataset) for k, dataset in enumerate(datasets)],
+        retention=[
+            _retention(own, k, dataset)
+            for k, dataset in enumerate(datasets)
+            if any(curve.dataset == dataset for curve in own)
+        ],
+        spread=[_distributions(stored, k, dataset) for k, dataset in enumerate(datasets)],
+    )
+    write(Path(path), page, overwrite=overwrite)
+
+
+def _summary(rows: Sequence[Row], found: Cells) -> str:
+    counts = sorted({cell.n_splits for cell in found["rmse"].values()})
+    splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    return (
+        f"{len({r.dataset for r in rows})} data sets, {len({r.method for r in rows})} methods, {splits} splits in each "
+        f"cell; wrong labels: {rows[0].contamination}."
+    )
+
+
+def _tiles(n_rows: int, lines: Sequence[Agreement]) -> list[tuple[str, str]]:
+    tiles = [(f"{n_rows:,}", "results")]
+    if lines:
+        total = sum(line.cells for line in lines)
+        for k, word in (("within_one", "one standard error"), ("within_two", "two standard errors")):
+            share = sum(getattr(line, k) for line in lines) / total
+            tiles.append((f"{share:.0%}", f"of {total} cells within {word} of the paper"))
+        ours = [line for line in lines if "GCP" in line.method]
+        if ours:
+            share = sum(line.within_two for line in ours) / sum(line.cells for line in ours)
+            tiles.append((f"{share:.0%}", "of the GCP methods' cells within two"))
+    return tiles
+
+
+def _table(found: Cells, beside: Mapping[Place, Compared], dataset: str, measure: str) -> dict[str, Any]:
+    """Methods down, λ across."""
+    keys = [key for key in found[measure] if key[0] == dataset]
+    shares = sorted({share for _, share, _ in keys})
+
+    def shown(share: float, method: str) -> Shown:
+        key = dataset, share, method
+        return _shown(found[measure].get(key), beside.get((*key, measure)))
+
+    lines = [(m, [shown(share, m) for share in shares]) for m in in_order({method for _, _, method in keys})]
+    return {
+        "caption": f"{dataset}, {SHOWN[measure]}",
+        "heads": [f"λ = {share:g} %" for share in shares],
+        "lines": lines,
+    }
+
+
+def _shown(cell: Cell | None, beside: Compared | None) -> Shown:
+    if cell is None:
+        return Shown("–", "", False, False)
+    std = "" if np.isnan(cell.std) else f" ± {_short(cell.std)}"
+    paper = "" if beside is None else f"paper {beside.paper:.2f}, {beside.difference:+.1f} SE"
+    far = beside is not None and abs(beside.difference) > 2
+    return Shown(f"{_short(cell.mean)}{std}", paper, cell.bold, far)
+
+
+def _against(found: Cells, k: int, dataset: str) -> Panel:
+    """Every measure against λ, chosen by a menu; the paper's numbers as open points."""
+    methods = in_order({m for d, _, m in found["rmse"] if d == dataset})
+    traces: list[dict[str, Any]] = []
+    choices: dict[str, list[Any]] = {measure: [] for measure in MEASURES}
+    bars: dict[str, list[Any]] = {measure: [] for measure in MEASURES}
+    for method in methods:
+        keys = sorted(key for key in found["rmse"] if key[0] == dataset and key[2] == method)
+        traces.append(_line(method, [share for _, share, _ in keys]))
+        for measure in MEASURES:
+            line = [found[measure][key] for key in keys]
+            choices[measure].append([cell.mean for cell in line])
+            bars[measure].append(
+                [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for cell in line]
+            )
+        facts = {key: table1()[key] for key in keys if key in table1()}
+        if facts:
+            traces.append(_published(method, [share for _, share, _ in facts]))
+            for measure in MEASURES:
+                known = [getattr(fact, measure, None) for fact in facts.values()]
+                choices[measure].append(known)
+                bars[measure].append([None] * len(known))
+    for trace, y, error in zip(traces, choices["auc"], bars["auc"], strict=True):
+        trace |= {"y": y, "error_y": {"type": "data", "array": error, "thickness": 1, "width": 0}}
+    menu = [
+        {"label": SHOWN.get(m, m), "method": "restyle", "args": [{"y": choices[m], "error_y.array": bars[m]}]}
+        for m in MEASURES
+    ]
+    layout = {"xaxis": {"title": {"text": "λ, % of wrong labels"}}, "updatemenus": [_menu(menu, 1)]}
+    text = "With standard errors; crosses are the paper's. Click a name to show or hide it, twice to see it alone."
+    return Panel(f"against-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
+
+
+def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
+    """RMSE(n) for a λ that a menu chooses."""
+    own = [curve for curve in curves if curve.dataset == dataset]
+    shares, methods = sorted({c.share for c in own}), in_order({c.method for c in own})
+    by_cell = {(c.share, c.method): c.rmse for c in own}
+    first = 5.0 if 5.0 in shares else shares[0]
+    traces = []
+    for method in methods:
+        y = list(by_cell.get((first, method), ()))
+        traces.append(_line(method, list(range(len(y)))) | {"y": y, "mode": "lines"})
+    menu = [
+        {
+            "label": f"λ = {share:g}",
+            "method": "restyle",
+            "args": [
+                {
+                    "y": [list(by_cell.get((share, m), ())) for m in methods],
+                    "x": [list(range(len(by_cell.get((share, m), ())))) for m in methods],
+                }
+            ],
+        }
+        for share in shares
+    ]
+    layout = {
+        "xaxis": {"title": {"text": "n, rows left out"}},
+        "updatemenus": [_menu(menu, shares.index(first))],
+    }
+    text = "RMSE of what remains without the n most uncertain test rows, mean over the splits."
+    return Panel(f"retention-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
+
+
+def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
+    """A box for every method and λ, every split a point in its hover; the measure is chosen by a menu."""
+    own = sorted((row for row in rows if row.dataset == dataset), key=lambda row: (row.share, row.seed))
+    methods = in_order({row.method for row in own})
+    grouped = {method: [row for row in own if row.method == method] for method in methods}
+    traces = [
+        {
+            "type": "box",
+            "name": plot_text(method),
+            "x": [f"λ = {row.share:g}" for row in grouped[method]],
+            "y": [float(f"{row.auc:.5g}") for row in grouped[method]],
+            "text": [f"split {row.seed}" for row in grouped[method]],
+            "marker": {"color": _colour(method), "size": 3},
+            "line": {"width": 1.2},
+            **({} if method.startswith("Ens") else {"fillcolor": "rgba(0,0,0,0)"}),
+            "boxpoints": "outliers",
+        }
+        for method in methods
+    ]
+    menu = [
+        {
+            "label": SHOWN.get(measure, measure),
+            "method": "restyle",
+            "args": [{"y": [[float(f"{getattr(r, measure):.5g}") for r in grouped[m]] for m in methods]}],
+        }
+        for measure in MEASURES
+    ]
+    layout = {"boxmode": "group", "updatemenus": [_menu(menu, 1)]}
+    text = (
+        "Every box is one cell of the table: its splits; filled boxes are ensembles. Zoom in by dragging; hover over a "
+        "point for its split."
+    )
+    figure = {"data": traces, "layout": layout | _LEGEND}
+    return Panel(f"spread-{k}", dataset, figure, text, wide=True, height=470)
+
+
+_LEGEND = {"margin": {"l": 48, "r": 12, "t": 56, "b": 40}, "legend": {"orientation": "h", "y": -0.18, "x": 0}}
+
+
+def _menu(buttons: list[dict[str, Any]], active: int) -> dict[str, Any]:
+    return {
+        "buttons": buttons,
+        "active": active,
+        "x": 0,
+        "xanchor": "left",
+        "y": 1.02,
+        "yanchor": "bottom",
+        "bgcolor": "var(--raised)",
+        "bordercolor": "var(--line)",
+        "font": {"color": "var(--ink)"},
+    }
+
+
+def _line(method: str, x: list[Any]) -> dict[str, Any]:
+    single = not method.startswith("Ens")
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": plot_text(method),
+        "legendgroup": plot_text(method),
+        "x": x,
+        "line": {
+            "color": _colour(method),
+            "dash": "dot" if single else "solid",
+            "width": 1.6 if single else 2.4,
+        },
+        "marker": {"size": 6},
+        "visible": _visible(method),
+    }
+
+
+def _published(method: str, x: list[Any]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{plot_text(method)}, paper",
+        "legendgroup": plot_text(method),
+        "showlegend": False,
+        "x": x,
+        "visible": _visible(method),
+        "marker": {"symbol": "x-thin", "size": 8, "line": {"width": 2, "color": _colour(method)}},
+    }
+
+
+def _visible(method: str) -> bool | str:
+    """At first the ensembles and GCP, lest nothing can be seen; the reader may add the others."""
+    return "legendonly" if method in ("Beta", "Gamma", "Gaussian") else True
+
+
+def _colour(method: str) -> str:
+    family = method.removeprefix("Ens")
+    known = {**_COLOURS, **_OTHERS}.get(family)
+    return known or _STRANGERS[sum(map(ord, method)) % len(_STRANGERS)]
+
+
+def _short(number: float) -> str:
+    return (
+        f"{number:.2f}" if abs(number) >= 0.5 else f"{number:.3f}" if abs(number) >= 0.05 else f"{number:.4f}"
+    )

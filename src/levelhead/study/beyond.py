@@ -1,0 +1,31 @@
+"""Beyond the paper: larger shares of its wrong labels, and wrong labels of other kinds.
+
+The paper stops at λ = 20 and at labels replaced by far-away draws. Here λ goes to 40; `Cluster` puts all wrong labels
+on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each by itself looks
+like any other.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from levelhead.contamination import Cluster, Contamination, Replaced, Swapped
+from levelhead.study.specs import Spec
+from levelhead.study.table1 import DATASETS, METHODS, SEEDS, table1_specs
+
+# For every kind of wrong labels, the shares λ.
+BEYOND: Mapping[Contamination, tuple[int, ...]] = MappingProxyType(
+    {Replaced(): (30, 40), Cluster(): (5, 10, 20, 30, 40), Swapped(): (5, 10, 20, 30, 40)}
+)
+
+
+def beyond_specs(
+    datasets: Sequence[str] = DATASETS, methods: Sequence[str] = METHODS, seeds: Sequence[int] = SEEDS
+) -> Iterator[Spec]:
+    """Runs with the recipes of Table 1 under what the paper did not try.
+
+    Parameters
+    ----------
+    datasets, methods, seeds : as for `table1_specs`.
+    """
+    for contamination, shares in BEYOND.items():
+        yield from table1_specs(datasets, shares, methods, seeds, contamination=contamination)

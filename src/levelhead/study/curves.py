@@ -1,0 +1,65 @@
+"""Mean curves RMSE(n) of every cell, small enough to be committed: Figure 5 without the store."""
+
+import csv
+import os
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from levelhead.study.specs import Spec
+from levelhead.study.store import Store
+
+_DIGITS = 5
+
+
+class Curve(NamedTuple):
+    """RMSE(n) without the n most uncertain test rows, n = 0, 1, …, mean over the splits of one cell."""
+
+    dataset: str
+    share: float
+    contamination: str
+    method: str
+    n_splits: int
+    rmse: tuple[float, ...]
+
+
+def mean_curves(store: Store, specs: Iterable[Spec] | None = None) -> list[Curve]:
+    """A curve for every cell of a store, or of the given specs."""
+    found = []
+    for cell, of_cell in groupby(store.each_curve(specs), key=lambda one: (one[0], one[1], one[2], one[3])):
+        by_seed: dict[int, object] = {}
+        for *_, seed, values in of_cell:
+            if seed in by_seed:
+                raise ValueError(
+                    f"{cell[0]}, λ = {cell[1]:g}, {cell[3]} has split {seed} twice (another recipe?); choose the runs "
+                    "of one study: mean_curves(store, specs)"
+                )
+            by_seed[seed] = values
+        mean = np.mean(list(by_seed.values()), axis=0)  # type: ignore[arg-type]
+        dataset, share, kind, method = cell
+        found.append(Curve(dataset, share, kind, method, len(by_seed), tuple(mean.tolist())))
+    return found
+
+
+def write_curves(curves: Iterable[Curve], path: str | os.PathLike[str]) -> None:
+    """A line a curve; five digits are more than a figure shows."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Curve._fields)
+        for curve in curves:
+            writer.writerow([*curve[:-1], " ".join(f"{value:.{_DIGITS}g}" for value in curve.rmse)])
+
+
+def read_curves(path: str | os.PathLike[str]) -> list[Curve]:
+    """What `write_curves` wrote."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        if tuple(next(reader, ())) != Curve._fields:
+            raise ValueError(f"{path} holds no curves; its columns should be {', '.join(Curve._fields)}")
+        return [
+            Curve(dataset, float(share), kind, method, int(n), tuple(map(float, values.split())))
+            for dataset, share, kind, method, n, values in reader
+        ]

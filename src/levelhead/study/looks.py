@@ -1,0 +1,60 @@
+"""How methods look in every figure: a colour for a family, solid lines for ensembles, dashes for single networks."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
+
+_PLUM, _SKY, _ROSE = "#8a4f7d", "#56b4e9", "#cc79a7"
+
+
+class Look(NamedTuple):
+    """Colour, dashes, marker and width of a line."""
+
+    colour: str
+    dashes: str
+    marker: str
+    width: float
+
+    def of_line(self, name: str) -> dict[str, Any]:
+        """What matplotlib wants to know."""
+        return {
+            "color": self.colour,
+            "linestyle": self.dashes,
+            "marker": self.marker,
+            "markersize": 3.6,
+            "linewidth": self.width,
+            "label": name,
+        }
+
+
+_KNOWN = {
+    "EnsGCP": Look(BLUE, "-", "o", 2.1),
+    "GCP": Look(BLUE, "--", "o", 1.2),
+    "GCP_St": Look(_SKY, ":", "P", 1.4),
+    "EnsBeta": Look(RED, "-", "s", 1.5),
+    "Beta": Look(RED, "--", "s", 1.0),
+    "EnsGamma": Look(AMBER, "-", "^", 1.5),
+    "Gamma": Look(AMBER, "--", "^", 1.0),
+    "Beta_Bayes": Look(GREEN, "-.", "D", 1.2),
+    "Gaussian": Look(GREY, ":", "X", 1.4),
+}
+_OTHERS = (_PLUM, _ROSE, INK, _SKY, GREEN)
+_DASHES = ("-", "--", "-.", ":")
+_MARKERS = "v<>phd"
+
+
+def looks(methods: Sequence[str]) -> dict[str, Look]:
+    """A look for every method; those that are not in the paper get what is left, in their order."""
+    strangers = [method for method in methods if method not in _KNOWN]
+    free = {
+        method: Look(_OTHERS[k % len(_OTHERS)], _DASHES[k % len(_DASHES)], _MARKERS[k % len(_MARKERS)], 1.4)
+        for k, method in enumerate(strangers)
+    }
+    return {method: _KNOWN.get(method) or free[method] for method in methods}
+
+
+def spelled(method: str) -> str:
+    """A name as the paper prints it: what follows an underscore is a subscript."""
+    base, _, low = method.partition("_")
+    return rf"{base}$_\mathrm{{{low}}}$" if low.isalpha() else method

@@ -1,0 +1,53 @@
+"""A slice of Table 1 that takes minutes, and how close to the paper it must come.
+
+Boston, λ = 5, GCP and EnsGCP on all 50 splits: RMSE and AUC within one standard error of the paper for EnsGCP, and
+within one and a half for GCP.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from levelhead.study.comparison import Compared, compared
+from levelhead.study.paper import N_SPLITS
+from levelhead.study.specs import Spec
+from levelhead.study.store import Row
+from levelhead.study.table1 import table1_specs
+
+DATASET, SHARE = "boston", 5
+MARKS: Mapping[str, float] = MappingProxyType({"GCP": 1.5, "EnsGCP": 1.0})
+
+
+class Mark(NamedTuple):
+    """One cell of the slice, how many standard errors it may be off, and whether that holds on all splits."""
+
+    cell: Compared
+    allowed: float
+    met: bool
+
+
+def slice_specs() -> list[Spec]:
+    """The runs of the slice: two methods on 50 splits."""
+    return list(table1_specs([DATASET], [SHARE], list(MARKS)))
+
+
+def marks(rows: Iterable[Row]) -> list[Mark]:
+    """Every cell of the slice with its verdict.
+
+    Parameters
+    ----------
+    rows : from `Store.rows` or `read_csv`; others than those of the slice are left out.
+    """
+    chosen = [row for row in rows if (row.dataset, row.share) == (DATASET, SHARE) and row.method in MARKS]
+    found = [
+        Mark(
+            cell, MARKS[cell.method], cell.n_splits >= N_SPLITS and abs(cell.difference) <= MARKS[cell.method]
+        )
+        for cell in compared(chosen)
+    ]
+    if len(found) < 2 * len(MARKS):
+        raise ValueError(
+            f"the slice needs {' and '.join(MARKS)} on {DATASET} at λ = {SHARE}; found {len(found)} of "
+            f"{2 * len(MARKS)} cells"
+        )
+    return found

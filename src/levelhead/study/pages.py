@@ -1,0 +1,195 @@
+"""The pages of the manual that show the study: tables and figures from the committed results, in one call.
+
+| from `results/` | into the manual |
+|---|---|
+| `table1.csv` | `tables/table1.md`, `table1_compared.md`, `table1_summary.md`, `assets/auc-against-share.svg` |
+| `retention_curves.csv` | `assets/retention-curves.svg` |
+| `synthetic_fits.csv` | `assets/synthetic-fits.svg` |
+| `beyond.csv` | `tables/beyond.md` |
+| `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
+| `variance_corrections.csv` | `tables/variance_corrections.md` |
+
+Only the first is needed. What has not been run yet is said on its page, with the command that runs it.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from levelhead.contamination import Cluster, Replaced, Swapped
+from levelhead.study import synthetic_fits, variance_corrections
+from levelhead.study.comparison import agreement_table, compare, compared
+from levelhead.study.curves import read_curves
+from levelhead.study.figures import measure_against_share, retention, save
+from levelhead.study.grid_search import Found, read_choices
+from levelhead.study.paper import N_SPLITS
+from levelhead.study.paper import table1 as published
+from levelhead.study.store import Row, read_csv
+from levelhead.study.tables import Grid, best_methods, table
+
+_BY_PROGRAM = "<!-- Written by `levelhead study pages`; do not edit. -->\n"
+_KINDS = {
+    repr(Replaced()): "Replaced labels, as in the paper, at larger shares",
+    repr(Cluster()): "A one-sided cluster: all wrong labels near mean + 8 std",
+    repr(Swapped()): "Labels swapped between rows",
+}
+_FIGURE_SHARE = 5
+
+
+def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str]) -> list[Path]:
+    """Write all tables and figures; the same results give the same files.
+
+    Parameters
+    ----------
+    results : folder of the CSV files.
+    manual : folder with `tables` and `assets`.
+
+    Returns
+    -------
+    paths : the files that were written.
+    """
+    source, target = Path(results), Path(manual)
+    rows = read_csv(source / "table1.csv")
+    texts = {
+        "table1": _table1(rows),
+        "table1_compared": _side_by_side(rows),
+        "table1_summary": _summary(rows),
+        "beyond": _beyond(source),
+        "tuned": _tuned(source, rows),
+        "variance_corrections": _corrections(source),
+    }
+    written = [_write(target / "tables" / f"{name}.md", text) for name, text in texts.items()]
+    for name, draw in _figures(source, rows).items():
+        path = target / "assets" / f"{name}.svg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(draw(), path)
+        written.append(path)
+    return written
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_BY_PROGRAM + "\n" + text + "\n", encoding="utf-8")
+    return path
+
+
+def _figures(source: Path, rows: Sequence[Row]) -> dict[str, Callable[[], Any]]:
+    figures: dict[str, Callable[[], Any]] = {"auc-against-share": lambda: measure_against_share(rows)}
+    if (source / "retention_curves.csv").exists():
+        curves = [c for c in read_curves(source / "retention_curves.csv") if c.share == _FIGURE_SHARE]
+        figures["retention-curves"] = lambda: retention(
+            [c for c in curves if c.contamination == repr(Replaced())]
+        )
+    if (source / "synthetic_fits.csv").exists():
+        points = synthetic_fits.read(source / "synthetic_fits.csv")
+        figures["synthetic-fits"] = lambda: synthetic_fits.figure(points)
+    return figures
+
+
+def _table1(rows: Sequence[Row]) -> str:
+    return "\n\n".join(
+        f"### {measure.upper()}\n\n{table(rows, [measure], 'markdown')}" for measure in ("rmse", "auc")
+    )
+
+
+def _side_by_side(rows: Sequence[Row]) -> str:
+    datasets = dict.fromkeys(row.dataset for row in rows)
+    parts = {name: compare([row for row in rows if row.dataset == name], "markdown") for name in datasets}
+    return "\n\n".join(f"### {name}\n\n{text}" for name, text in parts.items())
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    """What was run, how close it is to the paper, and whether the paper's two claims hold."""
+    n_runs = len({(r.dataset, r.share, _fit(r.method), r.seed) for r in rows})
+    found = compared(rows)
+    few: dict[str, set[int]] = {}
+    for cell in found:
+        if cell.n_splits < N_SPLITS:
+            few.setdefault(cell.dataset, set()).add(cell.n_splits)
+    ranges = {name: " to ".join(map(str, sorted({min(n), max(n)}))) for name, n in few.items()}
+    part = (
+        f" Some cells stand on fewer than {N_SPLITS} splits: {', '.join(f'{d} ({n})' for d, n in ranges.items())}."
+        if ranges
+        else f" Every cell stands on {N_SPLITS} splits."
+    )
+    return "\n\n".join([f"{n_runs:,} fits.{part}", _claims(rows), agreement_table(found, "markdown")])
+
+
+def _claims(rows: Sequence[Row]) -> str:
+    """EnsGCP's AUC among the paper's methods, and GCP's AUC against GCP_St's under contamination."""
+    methods = {method for _, _, method in published()}
+    columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
+    for row in rows:
+        if row.method in methods:
+            columns.setdefault((row.dataset, row.share), {}).setdefault(row.method, {})[row.seed] = row.auc
+    mean = {key: {m: sum(v.values()) / len(v) for m, v in column.items()} for key, column in columns.items()}
+    judged = [key for key, column in columns.items() if "EnsGCP" in column]
+    lowest = sum(min(mean[key], key=lambda m: mean[key][m]) == "EnsGCP" for key in judged)
+    bold = sum("EnsGCP" in best_methods(columns[key]) for key in judged)
+    spoilt = [key for key, column in columns.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
+    lower = sum(mean[key]["GCP"] < mean[key]["GCP_St"] for key in spoilt)
+    sure = sum(
+        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}) for key in spoilt
+    )
+    return (
+        f"Of the paper's methods EnsGCP has the lowest mean AUC in {lowest} of {len(judged)} columns, and no other is "
+        f"significantly better in {bold}. Under contamination GCP's AUC is below GCP_St's in {lower} of {len(spoilt)} "
+        f"columns, significantly so in {sure}."
+    ).replace("GCP_St", "GCP\\_St")
+
+
+def _fit(method: str) -> str:
+    return "GCP" if method == "GCP_St" else method
+
+
+def _beyond(source: Path) -> str:
+    path = source / "beyond.csv"
+    if not path.exists():
+        return "Not run yet: `levelhead study beyond --store beyond.db`, then `levelhead study export`."
+    by_kind: dict[str, list[Row]] = {}
+    for row in read_csv(path):
+        by_kind.setdefault(row.contamination, []).append(row)
+    kinds = sorted(
+        by_kind, key=lambda kind: (list(_KINDS).index(kind) if kind in _KINDS else len(_KINDS), kind)
+    )
+    return "\n\n".join(
+        f"### {_KINDS.get(kind, kind)}\n\n{table(by_kind[kind], ('rmse', 'auc'), 'markdown')}"
+        for kind in kinds
+    )
+
+
+def _tuned(source: Path, rows: Sequence[Row]) -> str:
+    """What the search chose, and the rows with these settings beside those with the paper's."""
+    if not (source / "grid_search.csv").exists():
+        return "Not run yet: `levelhead study search --out results/grid_search.csv`."
+    parts = [_choices(read_choices(source / "grid_search.csv"))]
+    if (source / "tuned.csv").exists():
+        tuned = read_csv(source / "tuned.csv")
+        there = {(row.dataset, row.share) for row in tuned}
+        rivals = {row.method.partition(" (")[0] for row in tuned} | {"GCP", "EnsGCP"}
+        beside = [row for row in rows if (row.dataset, row.share) in there and row.method in rivals]
+        parts.append(table([*beside, *tuned], ("rmse", "auc"), "markdown"))
+    return "\n\n".join(parts)
+
+
+def _corrections(source: Path) -> str:
+    path = source / "variance_corrections.csv"
+    if not path.exists():
+        return "Not run yet: `levelhead study corrections --out results/variance_corrections.csv`."
+    return variance_corrections.summary(variance_corrections.read(path), "markdown")
+
+
+def _choices(lines: Iterable[Found]) -> str:
+    heads = ("judged by", "splits", "learning rate", "dropout", "epochs", "β or γ", "noise std")
+    drawn = tuple(
+        (
+            f"{line.method}, {line.dataset}",
+            tuple(
+                ("–" if value is None else f"{value:g}" if isinstance(value, float) else str(value), False)
+                for value in (line.judged_by, line.n_splits, *line[5:])
+            ),
+        )
+        for line in lines
+    )
+    return Grid("what the search chose, at λ = 5 %", heads, drawn).draw("markdown")

@@ -1,0 +1,47 @@
+"""How far a study is: what is done, what failed, what is missing, by data set and method."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from levelhead.study.specs import Spec
+from levelhead.study.store import Store
+
+
+class Status(NamedTuple):
+    """Runs of one data set and method, each in one of three states."""
+
+    dataset: str
+    method: str
+    done: int
+    failed: int
+    missing: int
+
+
+def status(specs: Iterable[Spec], store: Store) -> list[Status]:
+    """A line for every data set and method of a study, in the order of its specs.
+
+    Parameters
+    ----------
+    specs : the study.
+    store : where its results are; runs of other studies in it do not count.
+    """
+    study = list(dict.fromkeys(specs))
+    done = store.done()
+    failed = {failure.digest for failure in store.failures()}
+    wanted: Counter[tuple[str, str]] = Counter()
+    states: Counter[tuple[str, str, str]] = Counter()
+    for spec in study:
+        key = spec.dataset_name, spec.method
+        wanted[key] += 1
+        states[*key, "done"] += spec.digest in done
+        states[*key, "failed"] += spec.digest in failed
+    return [
+        Status(
+            *key,
+            states[*key, "done"],
+            states[*key, "failed"],
+            n - states[*key, "done"] - states[*key, "failed"],
+        )
+        for key, n in wanted.items()
+    ]

@@ -1,0 +1,138 @@
+"""Figure 2 of the paper: fits to synthetic data, stored as curves first and drawn from them.
+
+The paper does not print its settings for this set. Here every method has the paper's network, an ensemble of five,
+with the training that GCP has on Yacht, the smallest of the public sets, and β = γ = 0.4; without dropout, because a
+network with one input has nothing to spare.
+"""
+
+import csv
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from levelhead import datasets
+from levelhead._checks import FloatArray
+from levelhead._plot_style import BLUE, GREY, INK, RED
+from levelhead.study.figures import styled
+from levelhead.study.looks import Look, looks
+from levelhead.study.table1 import N_MEMBERS, Hyperparameters, paper_network
+
+SEED = 0
+SETTINGS = Hyperparameters(learning_rate=1e-3, dropout=0.0, epochs=1000, robustness=0.4)
+_FAMILIES = ("GCP", "Beta", "Gamma", "Gaussian")
+_BATCH = 5
+_GRID = np.linspace(-1, 1, 201)
+
+
+class Point(NamedTuple):
+    """A label (`kind` clean or wrong), or a point of a curve (truth, or the name of a method)."""
+
+    kind: str
+    x: float
+    mean: float
+    std: float | None
+
+
+def compute(seed: int = SEED, settings: Hyperparameters = SETTINGS) -> list[Point]:
+    """Fit all methods to the synthetic set; the same seed gives the same curves."""
+    data = datasets.synthetic(random_state=seed)
+    order = np.argsort(data.X[:, 0])
+    points = [
+        Point("wrong" if data.mask[k] else "clean", float(data.X[k, 0]), float(data.y[k]), None)
+        for k in order
+    ]
+    points += [Point("truth", float(x), float(np.sin(3 * x)), float(0.5 * np.cos(x) ** 4)) for x in _GRID]
+    for family in _FAMILIES:
+        model = paper_network(family, settings, _BATCH, n_members=N_MEMBERS)
+        answer = (
+            model.set_params(random_state=seed, n_jobs=1).fit(data.X, data.y).predict_dist(_GRID[:, None])
+        )
+        name = family if family == "Gaussian" else f"Ens{family}"
+        points += [Point(name, *map(float, row)) for row in zip(_GRID, answer.mean, answer.std, strict=True)]
+    return points
+
+
+def write(points: Iterable[Point], path: str | os.PathLike[str]) -> None:
+    """A line a point."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Point._fields)
+        writer.writerows([kind, *(_short(v) for v in numbers)] for kind, *numbers in points)
+
+
+def read(path: str | os.PathLike[str]) -> list[Point]:
+    """What `write` wrote."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        if tuple(next(reader, ())) != Point._fields:
+            raise ValueError(f"{path} holds no fits; its columns should be {', '.join(Point._fields)}")
+        return [
+            Point(kind, float(x), float(mean), float(std) if std else None) for kind, x, mean, std in reader
+        ]
+
+
+def figure(points: Iterable[Point]) -> Any:
+    """Labels, means and standard deviations (Figure 2), from stored points."""
+    by_kind: dict[str, list[Point]] = {}
+    for point in points:
+        by_kind.setdefault(point.kind, []).append(point)
+    curves = {
+        kind: np.array([p[1:] for p in found]).T
+        for kind, found in by_kind.items()
+        if found[0].std is not None
+    }
+    truth = curves.pop("truth")
+    labels = {
+        kind: np.array([p[1:3] for p in by_kind.get(kind, [])]).reshape(-1, 2).T
+        for kind in ("clean", "wrong")
+    }
+    look = looks(list(curves))
+    # The three robust curves lie on one another: with different dashes each shows through.
+    dashes = {"EnsBeta": "--", "EnsGamma": ":"}
+    return draw(
+        labels, truth, curves, {n: look[n]._replace(dashes=dashes.get(n, look[n].dashes)) for n in look}
+    )
+
+
+def draw(
+    labels: Mapping[str, FloatArray],
+    truth: FloatArray,
+    curves: Mapping[str, FloatArray],
+    look: Mapping[str, Look],
+    called: FloatArray | None = None,
+) -> Any:
+    """Three panels: labels, means, standard deviations.
+
+    Parameters
+    ----------
+    labels : x and y of the `clean` and of the `wrong` labels.
+    truth, curves : x, mean and standard deviation; of the truth, and of every method.
+    look : of every method.
+    called : x and y of the labels that an audit calls wrong, if there was one.
+    """
+    with styled() as new_figure:
+        drawn = new_figure(figsize=(11, 3.5))
+        left, means, spreads = drawn.subplots(1, 3)
+        left.plot(*labels["clean"], ".", ms=3, color=GREY, label="clean")
+        left.plot(*labels["wrong"], "x", ms=5, mew=1.5, color=RED, label="wrong")
+        if called is not None:
+            left.plot(*called, "o", ms=9, mfc="none", mec=BLUE, label="called wrong")
+        left.set(title="Labels", xlabel="x", ylabel="y", ylim=(-5, 23))  # room for the legend
+        means.plot(truth[0], truth[1], "-", color=INK, lw=0.9, label="truth")
+        spreads.plot(truth[0], truth[2], "-", color=INK, lw=0.9, label="truth")
+        for name, (x, mean, std) in curves.items():
+            line = {**look[name].of_line(name), "marker": ""}
+            means.plot(x, mean, **line)
+            spreads.plot(x, std, **line)
+        means.set(title="Mean of the clean labels", xlabel="x")
+        spreads.set(title="Standard deviation of the clean labels", xlabel="x", yscale="log")
+        left.legend(loc="upper left", ncols=3, columnspacing=1.0, handletextpad=0.3)
+        means.legend(loc="upper left")
+    return drawn
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"

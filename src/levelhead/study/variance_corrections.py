@@ -1,0 +1,160 @@
+"""What the corrections of the variance add, on the paper's synthetic set, where the true variance is known.
+
+For every draw one GCP ensemble is read in five ways: the prognostic variance (6); with the known share ε of wrong
+labels the first-order correction (8) and the one for far outliers, both from the local α and σ; and the library's
+calibration on out-of-fold residuals with ε known and with ε estimated. A reading is judged by the median over the
+rows of predicted over true variance: 1 is right.
+"""
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from levelhead import datasets, estimators
+from levelhead._checks import FloatArray
+from levelhead.prediction import Prediction
+from levelhead.study.tables import Grid, Style
+from levelhead.theory.prognosis import prognostic_variance
+from levelhead.theory.special import alpha_minus_A, b
+
+SHARES = (0, 5, 20)
+DRAWS = 50
+READINGS = {
+    "V_p": "no correction: V_p (6)",
+    "first_order": "ε known: (1 − bε) V_p (8)",
+    "far": "ε known: V_far",
+    "known": "ε known, out-of-fold residuals",
+    "estimated": "ε estimated, out-of-fold residuals",
+}
+_MEMBERS = 5
+
+
+class Ratio(NamedTuple):
+    """Predicted over true variance of one reading of one draw; `unsolved` is the share of rows without an answer."""
+
+    share: float
+    draw: int
+    reading: str
+    ratio: float
+    unsolved: float
+    epsilon: float
+
+
+def ratios(shares: Sequence[float] = SHARES, draws: int = DRAWS) -> Iterator[Ratio]:
+    """All readings of all draws, one after the other; the number of the draw is the seed of everything in it."""
+    for draw in range(draws):
+        for share in shares:
+            yield from _of_draw(share, draw)
+
+
+def _of_draw(share: float, draw: int) -> Iterator[Ratio]:
+    data = datasets.synthetic(rate=share / 100, random_state=draw)
+    truth, epsilon = data.std**2, float(data.mask.mean())
+    plain, estimated = _fitted(data, None, draw), _fitted(data, "auto", draw)
+    known = _fitted(data, epsilon, draw) if epsilon else plain
+    local = plain.predict_dist(data.X)
+    variances = {
+        "V_p": local.var,
+        "first_order": _mixed(local, _first_order(local, epsilon)),
+        "far": _mixed(local, _far(local, epsilon)),
+        "known": known.predict_dist(data.X).var,
+        "estimated": estimated.predict_dist(data.X).var,
+    }
+    for reading, variance in variances.items():
+        solved = np.isfinite(variance)
+        ratio = float(np.median(variance[solved] / truth[solved])) if solved.any() else float("nan")
+        used = float(estimated.contamination_) if reading == "estimated" else epsilon
+        yield Ratio(share, draw, reading, ratio, float(1 - solved.mean()), used)
+
+
+def _fitted(data: datasets.Synthetic, contamination: float | str | None, seed: int) -> Any:
+    """An ensemble with all defaults; out-of-fold networks only where their residuals are used."""
+    model: Any = estimators.GCPRegressor
+    options = {"out_of_fold": contamination is not None, "random_state": seed, "n_jobs": 1}
+    return model(n_members=_MEMBERS, contamination=contamination, **options).fit(data.X, data.y)
+
+
+def _parameters(answer: Prediction) -> tuple[FloatArray, FloatArray]:
+    assert answer.member_alpha is not None
+    assert answer.member_sigma is not None
+    return answer.member_alpha, answer.member_sigma
+
+
+def _first_order(answer: Prediction, epsilon: float) -> FloatArray:
+    """Equation (8) for every member and row; NaN where it would be negative."""
+    alpha, sigma = _parameters(answer)
+    left = 1 - b(alpha) * epsilon
+    return np.where(left > 0, left, np.nan) * prognostic_variance(alpha, sigma)
+
+
+def _far(answer: Prediction, epsilon: float) -> FloatArray:
+    """σ/(α* − A(α*)) for every member and row; NaN where α* has no solution."""
+    alpha, sigma = _parameters(answer)
+    room = 1 - epsilon * (2 * alpha + 1)
+    solved = np.where(room > 0, room, 1.0)
+    return np.where(room > 0, sigma / alpha_minus_A(alpha / solved), np.nan)
+
+
+def _mixed(answer: Prediction, variance: FloatArray) -> FloatArray:
+    """Variance of the mixture of members with these variances."""
+    mean = answer.member_mean
+    mixed: FloatArray = (variance + mean**2).mean(axis=0) - mean.mean(axis=0) ** 2
+    return mixed
+
+
+def write(lines: Iterable[Ratio], path: str | os.PathLike[str]) -> None:
+    """A line a reading of a draw."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Ratio._fields)
+        writer.writerows([f"{v:.6g}" if isinstance(v, float) else v for v in line] for line in lines)
+
+
+def read(path: str | os.PathLike[str]) -> list[Ratio]:
+    """What `write` wrote."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        if tuple(next(reader, ())) != Ratio._fields:
+            raise ValueError(f"{path} holds no ratios; its columns should be {', '.join(Ratio._fields)}")
+        return [
+            Ratio(float(share), int(draw), reading, *map(float, rest))
+            for share, draw, reading, *rest in reader
+        ]
+
+
+def summary(lines: Iterable[Ratio], style: Style = "markdown") -> str:
+    """Median and quartiles of the ratio over the draws; in bold the reading that is nearest to 1."""
+    found: dict[tuple[str, float], list[Ratio]] = {}
+    for line in lines:
+        found.setdefault((line.reading, line.share), []).append(line)
+    shares = sorted({share for _, share in found})
+    cells = {key: _quartiles(of_cell) for key, of_cell in found.items()}
+    best = {
+        share: min(
+            (r for r in READINGS if (r, share) in cells), key=lambda r: abs(np.log(cells[r, share][1]))
+        )
+        for share in shares
+    }
+    drawn = tuple(
+        (name, tuple((_shown(found[r, s], cells[r, s]), best[s] == r) for s in shares))
+        for r, name in READINGS.items()
+    )
+    draws = len({line.draw for of_cell in found.values() for line in of_cell})
+    title = f"predicted over true variance: median (quartiles) over {draws} draws of 400 rows"
+    return Grid(title, tuple(f"λ = {s:g} %" for s in shares), drawn).draw(style)
+
+
+def _quartiles(lines: Sequence[Ratio]) -> tuple[float, float, float]:
+    low, middle, high = np.nanpercentile([line.ratio for line in lines], (25, 50, 75))
+    return float(low), float(middle), float(high)
+
+
+def _shown(lines: Sequence[Ratio], quartiles: tuple[float, float, float]) -> str:
+    low, middle, high = quartiles
+    unsolved = float(np.mean([line.unsolved for line in lines]))
+    note = f"; no answer for {unsolved:.0%} of the rows" if unsolved >= 0.005 else ""
+    return f"{middle:.2f} ({low:.2f} to {high:.2f}{note})"

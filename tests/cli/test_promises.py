@@ -1,0 +1,173 @@
+"""What the manual promises of every command: help, JSON, exit codes, quiet pipes, completion, bounded memory."""
+
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.main import get_command
+
+import levelhead
+from levelhead.cli.app import app
+
+pytestmark = pytest.mark.compiled
+COMMANDS = get_command(app).commands
+LEVELHEAD = [sys.executable, "-m", "levelhead"]
+
+
+def commands(group=COMMANDS, before=()):
+    """Every command by its full name, subcommands included."""
+    for name, command in group.items():
+        if hasattr(command, "commands"):
+            yield from commands(command.commands, (*before, name))
+        else:
+            yield (*before, name), command
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of one input that answers at once."""
+    X = pd.DataFrame({"x": np.arange(40.0) % 7})
+    model = levelhead.GCPRegressor(max_iter=1, random_state=0).fit(X, np.arange(40.0))
+    return levelhead.save(model, tmp_path_factory.mktemp("quick") / "model.levelhead")
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [pytest.param(*pair, id=" ".join(pair[0])) for pair in commands()]
+)
+def test_every_command_has_examples_json_and_debug(name, command) -> None:
+    assert f"levelhead {' '.join(name)}" in (command.epilog or "")
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert "--debug" in options
+    assert "--json" in options
+    assert all(parameter.help for parameter in command.params if hasattr(parameter, "help"))
+    if "--out" in options:
+        assert "--force" in options
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_shown(shell: str, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_LEVELHEAD_COMPLETE", f"source_{shell}")
+    script = run(cwd=tmp_path)
+    assert script.code == 0, script.err
+    assert "_LEVELHEAD_COMPLETE" in script.out
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "expected"),
+    [
+        ("levelhead au", 1, {"audit"}),
+        ("levelhead audit t.csv --tar", 3, {"--target"}),
+        ("levelhead audit --fa", 2, {"--false-alarm-rate"}),
+    ],
+)
+def test_completion_completes(words: str, place: int, expected: set[str], tmp_path: Path) -> None:
+    """As bash asks the program: with the line so far and the place of the word."""
+    asked = {"_LEVELHEAD_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+    program = "import sys; sys.argv[0] = 'levelhead'; from levelhead.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | asked,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert set(done.stdout.split()) == expected, done.stderr
+
+
+def on_a_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
+    """What a command prints when its output is a terminal."""
+    master, slave = pty.openpty()
+    settings = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "CI")}
+    settings |= {"TERM": "xterm-256color", "LEVELHEAD_QUIET": "1", **environment}
+    process = subprocess.Popen([*LEVELHEAD, *arguments], cwd=cwd, env=settings, stdout=slave, stderr=slave)
+    os.close(slave)
+    printed = b""
+    while True:
+        try:
+            printed += os.read(master, 65536) or b""
+        except OSError:  # the other end is closed
+            break
+    os.close(master)
+    assert process.wait(timeout=120) == 1
+    return printed.decode()
+
+
+def test_colours_are_for_terminals_only(run, tmp_path: Path) -> None:
+    call = ("audit", "nothing.csv", "-t", "y")
+    assert "\x1b[31m" in on_a_terminal(*call, cwd=tmp_path)
+    assert "\x1b" not in on_a_terminal(*call, cwd=tmp_path, NO_COLOR="1")
+    piped = run(*call, cwd=tmp_path)
+    assert piped.code == 1
+    assert piped.err == "levelhead: there is no file nothing.csv\n"
+    assert piped.out == ""
+
+
+def test_an_interrupt_is_code_130_and_leaves_no_file(quick: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("x,y\n" + "1,2\n" * 5_000_000)
+    process = subprocess.Popen(
+        [*LEVELHEAD, "predict", str(quick), "long.csv", "--out", "out/out.csv"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("out/.*-out.csv")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "interrupted; no file was written" in said
+    assert "Traceback" not in said
+    assert list(tmp_path.glob("out/*")) + list(tmp_path.glob("out/.*")) == []
+
+
+def test_debug_shows_the_traceback_and_nothing_else_does(run, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("x,y\n1,a\n")
+    call = ("audit", "table.csv", "-t", "y")
+    plain, debug = run(*call, cwd=tmp_path), run(*call, "--debug", cwd=tmp_path)
+    assert plain.code == 1
+    assert len(plain.err.splitlines()) == 1
+    assert "column 'y' holds no number" in plain.err
+    assert debug.code != 0
+    assert "Traceback (most recent call last)" in debug.err
+
+
+def peak_of_predicting(model: Path, data: Path, folder: Path) -> float:
+    """The largest memory of the process, in megabytes."""
+    program = (
+        "import resource, sys; from levelhead.cli.app import app\n"
+        "try: app(sys.argv[1:], prog_name='levelhead')\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    call = ["predict", model, data, "--out", data.with_suffix(".out.csv"), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, call)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    told, peak = done.stdout.splitlines()
+    assert json.loads(told)["rows"] == data.read_bytes().count(b"\n") - 1
+    return float(peak)
+
+
+@pytest.mark.skipif(not hasattr(resource, "RUSAGE_SELF"), reason="no resource usage on this system")
+def test_predict_streams_in_bounded_memory(quick: Path, tmp_path: Path) -> None:
+    """A table of 36 MB takes no more memory than its first third."""
+    few, many = 60_000, 180_000
+    (tmp_path / "few.csv").write_text("x,note\n" + ("1.5," + "x" * 200 + "\n") * few)
+    (tmp_path / "many.csv").write_text("x,note\n" + ("1.5," + "x" * 200 + "\n") * many)
+    assert (tmp_path / "many.csv").stat().st_size > 35e6
+    small, large = (peak_of_predicting(quick, tmp_path / f"{name}.csv", tmp_path) for name in ("few", "many"))
+    assert large < small + 12  # the rest of the larger one alone has 24 MB

@@ -1,0 +1,232 @@
+"""The study commands: some as processes of their own, on short runs of public data, the others in this one."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.main import get_command
+
+from levelhead.cli.study import study_app
+from levelhead.study import Spec, Store, grid_search, read_csv, table1_specs, variance_corrections
+from levelhead.study.paper import table1
+from levelhead.study.runs import Measures, Outcome, Result
+from levelhead.study.table1 import SEEDS, Hyperparameters
+from levelhead.study.variance_corrections import READINGS, Ratio
+
+pytestmark = pytest.mark.compiled  # a process of its own takes ages without the compiler
+
+
+def outcome(spec: Spec, rank: int) -> Outcome:
+    """Measures as a run would give them, without running."""
+    methods = [spec.method, *([spec.student] if spec.student else [])]
+    measures = {
+        m: Measures(
+            rank + k + 1.0, rank + k + 0.5 + spec.seed % 7, 1.0, 1.0, 0.9, 0.5, None, (rank + 2.0, rank + 1.0)
+        )
+        for k, m in enumerate(methods)
+    }
+    return Outcome(spec.digest, Result(measures, 0.1), None, 0.1, "here", {})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with two splits of Yacht and Boston at λ = 5, one of whose runs failed."""
+    folder = tmp_path_factory.mktemp("study")
+    specs = list(table1_specs(["boston", "yacht"], [5], ["GCP", "EnsGCP", "Gaussian"], SEEDS[:2]))
+    with Store(folder / "table1.db") as store:
+        for k, spec in enumerate(specs[:-1]):
+            store.record(spec, outcome(spec, k % 3))
+        store.record(
+            specs[-1], Outcome(specs[-1].digest, None, "Traceback\nValueError: too bad", 0.1, "here", {})
+        )
+    return folder
+
+
+def test_status_counts(run, folder: Path) -> None:
+    part = ("--datasets", "boston,yacht", "--shares", "5", "--methods", "GCP,EnsGCP,Gaussian", "--splits", 3)
+    told = run("study", "status", *part, "--json", cwd=folder)
+    assert told.code == 0, told.err
+    assert (told.json["done"], told.json["failed"], told.json["missing"]) == (11, 1, 6)
+    read = run("study", "status", *part, "--failures", cwd=folder)
+    assert "11 of 18 runs are done, 1 failed, 6 are missing." in read.out
+    assert "ValueError: too bad" in read.out
+    assert re.search(r"yacht +Gaussian +1 +1 +1\n", read.out)
+
+
+def test_looking_makes_no_file(call, tmp_path: Path) -> None:
+    for command in ("status", "table", "compare"):
+        done = call("study", command, cwd=tmp_path)
+        assert done.code == 1
+        assert "table1.db is not there; give --store FILE" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_table_and_compare(call, folder: Path, tmp_path: Path) -> None:
+    store = ("--store", folder / "table1.db")
+    done = call("study", "table", *store, "--measure", "auc", "--style", "markdown", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.out.startswith("λ = 5 %, mean ± std over")
+    assert "| GCP\\_St |" in done.out
+    told = call("study", "table", *store, "--datasets", "boston", "--json", cwd=tmp_path).json["cells"]
+    assert {c["dataset"] for c in told} == {"boston"}
+    assert {c["measure"] for c in told} == {"rmse", "auc"}
+    assert {c["n_splits"] for c in told} == {2}
+    compared = call("study", "compare", *store, "--methods", "EnsGCP", "--json", cwd=tmp_path).json
+    cell = next(c for c in compared["cells"] if (c["dataset"], c["measure"]) == ("boston", "rmse"))
+    assert cell["ours"] == 2.0
+    assert cell["paper"] == table1()["boston", 5.0, "EnsGCP"].rmse
+    assert compared["agreement"][0]["cells"] == 2
+    read = call("study", "compare", *store, cwd=tmp_path)
+    assert "boston, λ = 5, EnsGCP" in read.out
+    assert "within 1 SE" in read.out
+
+
+def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> None:
+    arguments = ("study", "export", "--store", folder / "table1.db", "--out", "t.csv", "--curves", "c.csv")
+    done = call(*arguments, "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.json["rows"] == len(read_csv(tmp_path / "t.csv")) == 15
+    assert call(*arguments, cwd=tmp_path).code == 1  # the files are there
+    assert len(pd.read_csv(tmp_path / "c.csv")) == 8
+    for number, source, head in ((3, "t.csv", b"\x89PNG"), (5, "c.csv", b"%PDF"), (4, "t.csv", b"<?xml")):
+        name = f"figure{number}.{ {b'%': 'pdf', b'<': 'svg'}.get(head[:1], 'png') }"
+        done = call("study", "figure", number, "--from", source, "--out", name, cwd=tmp_path)
+        assert done.code == 0, done.err
+        assert (tmp_path / name).read_bytes().startswith(head)
+    done = call("study", "figure", 3, "--from", "t.csv", "--out", "x.gif", cwd=tmp_path)
+    assert done.code == 1
+    assert "x.gif should end in one of .svg, .png, .pdf" in done.err
+
+
+def test_words_that_are_no_names(call, folder: Path) -> None:
+    for option, word, hint in (
+        ("--datasets", "bostn", "did you mean 'boston'?"),
+        ("--methods", "GPC", "did you mean 'GCP'?"),
+        ("--shares", "many", "give percentages"),
+        ("--contamination", "shift2", "Choose from replaced"),
+        ("--backend", "slurm", "choose one of serial"),
+    ):
+        done = call("study", "run", option, word, "--splits", 1, "--store", "never.db", cwd=folder)
+        assert done.code == 1, (option, done.out)
+        assert hint in done.err
+    empty = call("study", "table", "--contamination", "cluster", cwd=folder)
+    assert empty.code == 1
+    assert "there are no results of this kind (Cluster(offset=8.0, width=0.1))" in empty.err
+
+
+@pytest.mark.usefixtures("public_data")
+def test_run_goes_on_and_fails_with_a_code(run, tmp_path: Path) -> None:
+    part = ("--datasets", "yacht", "--shares", "20", "--methods", "Gaussian", "--splits", 1)
+    options = ("--store", "s.db", "--backend", "serial", "--json")
+    first = run("study", "run", *part, *options, cwd=tmp_path)
+    assert first.code == 0, first.err
+    assert (first.json["finished"], first.json["found"]) == (1, 0)
+    assert "1/1 runs" in first.err
+    again = run("study", "run", *part, *options, cwd=tmp_path)
+    assert (again.json["finished"], again.json["found"]) == (0, 1)
+    offline = {
+        "LEVELHEAD_DATA": "nowhere",
+        "XDG_CACHE_HOME": tmp_path,
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+    }
+    hidden = run("study", "run", *part, "--contamination", "swapped", *options, cwd=tmp_path, **offline)
+    assert hidden.code == 1
+    assert hidden.json["failures"][0]["dataset"] == "yacht"
+
+
+def test_the_slice_tells_whether_its_marks_are_met(call, tmp_path: Path) -> None:
+    """With every run in the store, only the comparison is left: ours at twice the paper's must miss."""
+    from levelhead.study.marks import slice_specs
+
+    for name, factor, code in (("good", 1.0, 0), ("bad", 2.0, 1)):
+        with Store(tmp_path / f"{name}.db") as store:
+            for spec in slice_specs():
+                fact = table1()["boston", 5.0, spec.method]
+                m = Measures(factor * fact.rmse, fact.auc, 1, 1, 0.9, 0.5, None, (1.0,))
+                store.record(spec, Outcome(spec.digest, Result({spec.method: m}, 0.1), None, 0.1, "", {}))
+        done = call("study", "slice", "--store", f"{name}.db", cwd=tmp_path)
+        assert done.code == code, done.err
+        assert ("All marks are met." if code == 0 else "A mark is missed.") in done.out
+        told = call("study", "slice", "--store", f"{name}.db", "--json", cwd=tmp_path)
+        assert told.json["met"] is (code == 0)
+        assert len(told.json["cells"]) == 4
+    assert json.loads(told.out)["cells"][0]["allowed"] == 1.5
+
+
+def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, monkeypatch) -> None:
+    """The search itself is tested below this floor; here it stops after one candidate of each stage."""
+    for name, values in (("LEARNING_RATES", (1e-3,)), ("DROPOUTS", (0.0,)), ("ROBUSTNESS", (0.5,))):
+        monkeypatch.setattr(grid_search, name, values)
+    before = Hyperparameters(1e-4, 0.1, 300, 0.9)
+    line = grid_search.found(
+        "Gamma", "yacht", grid_search.Choice(before, {before: 1.0}), honest=True, n_splits=2
+    )
+    grid_search.write_choices([line], tmp_path / "grid.csv")
+    monkeypatch.setattr(grid_search, "run_study", lambda *_, **__: None)
+    monkeypatch.setattr(grid_search, "_score", lambda *_: 0.5)
+    part = ("--methods", "Beta", "--datasets", "yacht", "--splits", 1, "--backend", "serial")
+    done = call("study", "search", *part, "--epochs", 2, "--out", "grid.csv", cwd=tmp_path)
+    assert done.code == 0, done.err
+    settings = grid_search.chosen(grid_search.read_choices(tmp_path / "grid.csv"))
+    assert settings == {("Beta", "yacht"): Hyperparameters(1e-3, 0.0, 2, 0.5), ("Gamma", "yacht"): before}
+    Store(tmp_path / "tuned.db").close()
+    store = ("--store", "tuned.db", "--hyperparameters", "grid.csv", "--shares", 5)
+    told = call("study", "status", *part[:-2], *store, "--json", cwd=tmp_path).json
+    assert told["lines"] == [
+        {"dataset": "yacht", "method": "Beta (tuned)", "done": 0, "failed": 0, "missing": 1}
+    ]
+    wrong = call("study", "status", *store, "--label", "tuned", cwd=tmp_path)
+    assert wrong.code == 1
+    assert "it must hold {method}" in wrong.err
+
+
+def test_pages_need_results(call, tmp_path: Path) -> None:
+    done = call("study", "pages", tmp_path, cwd=tmp_path)
+    assert done.code == 1
+    assert "make it with levelhead study export" in done.err
+
+
+def test_pages_from_an_export(call, folder: Path, tmp_path: Path) -> None:
+    call("study", "export", "--store", folder / "table1.db", "--out", "r/table1.csv", cwd=tmp_path)
+    done = call("study", "pages", "r/table1.csv", "--out", "docs", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "docs/tables/table1.md" in done.json["files"]
+    assert all((tmp_path / path).stat().st_size for path in done.json["files"])
+
+
+def test_every_study_command_has_help_with_examples_and_is_in_the_manual(call, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "study.md").read_text()
+    commands = get_command(study_app).commands
+    assert {"run", "status", "slice", "table", "figure", "compare", "export", "pages", "search"} <= set(
+        commands
+    )
+    for name, command in commands.items():
+        assert f"levelhead study {name}" in page
+        assert f"levelhead study {name}" in command.epilog
+        for option in (o for parameter in command.params for o in parameter.opts if o.startswith("--")):
+            general = ("--out", "--debug", "--help", "--json", "--force")
+            assert option in page or option in general, (name, option)
+
+
+def test_a_page_of_the_study(call, folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
+    done = call("study", "page", "--store", folder / "table1.db", "--out", "s.html", cwd=tmp_path)
+    assert done.code == 0, done.err
+    page = (tmp_path / "s.html").read_text()
+    assert "boston, AUC" in page
+    assert 'id="retention-1"' in page  # the store has the curves
+    again = call("study", "page", "--store", folder / "table1.db", "--out", "s.html", cwd=tmp_path)
+    assert again.code == 1
+    assert "s.html exists" in again.err
+
+
+def test_corrections_are_kept_and_told(call, tmp_path: Path, monkeypatch) -> None:
+    lines = [Ratio(5.0, 0, reading, 1.1, 0.0, 0.05) for reading in READINGS]
+    monkeypatch.setattr(variance_corrections, "ratios", lambda draws: iter(lines * draws))
+    done = call("study", "corrections", "--out", "v.csv", "--draws", 1, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "1.10 (1.10 to 1.10)" in done.out
+    assert variance_corrections.read(tmp_path / "v.csv") == lines

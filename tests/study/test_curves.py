@@ -1,0 +1,52 @@
+"""Mean curves survive the way through a file, and mixed results are refused."""
+
+import numpy as np
+import pytest
+
+from levelhead.contamination import Cluster
+from levelhead.study import Spec, Store, run_study
+from levelhead.study.curves import mean_curves, read_curves, write_curves
+from levelhead.study.figures import retention
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture
+def store(tmp_path, make_specs):
+    run_study(make_specs(2, epochs=5), tmp_path / "study.db", show_progress=False)
+    with Store(tmp_path / "study.db") as opened:
+        yield opened
+
+
+def test_from_the_store_to_a_file_and_back(store, tmp_path):
+    curves = mean_curves(store)
+    assert [(c.share, c.method, c.n_splits) for c in curves] == [
+        (share, method, 2) for share in (0, 10) for method in ("GCP", "GCP_St", "ridge")
+    ]
+    for curve in curves:
+        expected = np.mean(store.curves("toy", curve.share, curve.method), axis=0)
+        np.testing.assert_allclose(curve.rmse, expected)
+    write_curves(curves, tmp_path / "curves.csv")
+    again = read_curves(tmp_path / "curves.csv")
+    assert [c[:5] for c in again] == [c[:5] for c in curves]
+    for one, other in zip(again, curves, strict=True):
+        np.testing.assert_allclose(one.rmse, other.rmse, rtol=1e-4)
+
+
+def test_contaminations_are_kept_apart_and_recipes_not_mixed(store, tmp_path, make_specs, data):
+    spec = make_specs(1)[1]
+    other = Spec(data, 10, "ridge", 0, spec.estimator, contamination=Cluster(), test_size=0.2)
+    run_study([other], store.path, show_progress=False)
+    found = mean_curves(store)
+    assert {c.n_splits for c in found if "Cluster" in c.contamination} == {1}
+    with pytest.raises(ValueError, match="several λ or contaminations"):
+        retention([c for c in found if c.share == 10])
+    run_study(make_specs(1, epochs=6), store.path, show_progress=False)
+    with pytest.raises(ValueError, match="has split 0 twice"):
+        mean_curves(store)
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="holds no curves"):
+        read_curves(tmp_path / "x.csv")
