@@ -21,6 +21,7 @@ import numpy as np
 from levelhead.auditing import Audit
 from levelhead.report import audit_report
 
+RESULT = Path(__file__).parent / "results/report.json"
 RUNS = 5
 OPTIONS = [
     "--no-sandbox",
@@ -102,7 +103,7 @@ def main() -> None:
     for name in visits[0]:
         times = [one[name] for one in visits]
         print(f"{name:16} {statistics.median(times):6.0f} ms  ({min(times):.0f} to {max(times):.0f})")
-    print(json.dumps({"bytes": size, "seconds_to_write": seconds, "visits": visits}))
+    RESULT.write_text(json.dumps({"bytes": size, "seconds_to_write": seconds, "visits": visits}, indent=1))
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ def test_of_too_many_labels_the_page_holds_the_suspects(
     audit_report(verdict, tmp_path / "a.html", table=table, target="y")
     data = payload(tmp_path / "a.html")
     assert data["all_labels"] is False
+    assert "Of 300 labels, the page holds" in (tmp_path / "a.html").read_text("utf-8")
     place = unpacked(data["columns"]["place"])
     assert set(verdict.issues) <= set(place.tolist())
     assert len(place) < 300
@@ -163,7 +164,10 @@ def test_neighbours_are_the_nearest_others() -> None:
 def test_curves_are_those_of_the_metrics(verdict: Audit) -> None:
     kinds = audit.verdicts(verdict)
     rows = np.arange(300)
-    drawn = {panel.name: panel for panel in panels.of_audit(verdict, kinds, rows, rows + 1, "y <b>")}
+    drawn = {
+        panel.name: panel
+        for panel in panels.of_audit(verdict, kinds, rows.astype(np.int32), rows + 1, "y <b>")
+    }
     every, kept, best = drawn["retention"].figure["data"]
     y, mean, var = verdict.given_label, verdict.predicted_label, verdict.std**2
     np.testing.assert_allclose(every["y"], metrics.retention_curve(y, mean, var))

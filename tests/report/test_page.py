@@ -74,9 +74,11 @@ def test_a_page_appears_whole_and_replaces_nothing_unasked(tmp_path: Path) -> No
         write(path, "other")
     write(path, "other", overwrite=True)
     assert path.read_text() == "other"
-    with pytest.raises(UnicodeEncodeError):
-        write(path, "broken \ud800", overwrite=True)
+    with pytest.raises(TypeError):
+        write(path, None, overwrite=True)
     assert path.read_text() == "other"
+    write(path, "the name of a file: \ud800", overwrite=True)
+    assert path.read_text() == "the name of a file: ?"
     assert [entry.name for entry in tmp_path.iterdir()] == ["page.html"]
 
 

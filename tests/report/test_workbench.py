@@ -64,6 +64,13 @@ def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:
         page.wait_for_selector(f"#{name} .main-svg")
     assert page.locator("#labels .point").count() >= 400
     assert page.text_content("#labels .ytitle") == "given rent"
+    top = "document.querySelector('#labels-figure')._fullLayout.yaxis.range[1]"
+    assert page.evaluate(top) > audited.audit.given_label.max()
+    page.click("#closer")
+    trusted = audited.audit.given_label[~audited.audit.is_label_issue].max()
+    assert trusted < page.evaluate(top) < 1.2 * trusted
+    page.click("#closer")
+    assert page.evaluate(top) > audited.audit.given_label.max()
 
 
 def test_the_most_suspect_come_first_and_columns_sort(opened, audited) -> None:

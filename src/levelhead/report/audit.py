@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelhead.auditing import Audit
 from levelhead.report import encoding, panels
 from levelhead.report.neighbours import nearest
-from levelhead.report.page import Panel, render, write
+from levelhead.report.page import Panel, refuse, render, write
 from levelhead.report.rows import RowTable, read_table
 
 _MOST_ROWS = 200_000  # in a page; of more, only the most suspect and their neighbours
@@ -39,6 +39,8 @@ def audit_report(
 ) -> None:
     """Write an audit as one HTML file: what it found, and a table to work through the suspect labels.
 
+    The page counts rows from 1, as spreadsheets and the command line do.
+
     Parameters
     ----------
     audit : the verdicts.
@@ -55,6 +57,7 @@ def audit_report(
     front : panels to be shown before the suspects.
     overwrite : whether to replace a file that is there.
     """
+    refuse(path, overwrite)
     place = _places(audit, rows)
     source = None if table is None else read_table(table, target=target, id_column=id_column)
     if source is not None and len(place) and not 0 <= place.min() <= place.max() < len(source):
@@ -65,7 +68,9 @@ def audit_report(
     verdict = verdicts(audit)
     near = _neighbours(audit, verdict, inputs, source, place)
     shown = _shown(audit, near)
-    data = _payload(audit, verdict, near, shown, place, source, target)
+    position = np.full(len(audit), -1, dtype=np.int32)
+    position[shown] = np.arange(len(shown), dtype=np.int32)
+    data = _payload(audit, verdict, near, position, place, source, target)
     low, high = audit.epsilon_interval
     page = render(
         "audit.html",
@@ -74,10 +79,10 @@ def audit_report(
             f"About {_percent(audit.epsilon)} % of labels look wrong ({_percent(low)} to {_percent(high)} %)"
         ),
         tiles=_tiles(audit, verdict),
-        level=f"{audit.false_alarm_rate:.0%}",
-        remarks=[*remarks, *_remarks(audit)],
+        level=f"{100 * audit.false_alarm_rate:.3g} %",
+        remarks=[*remarks, *_remarks(audit, len(shown))],
         front=front,
-        panels=[*panels.of_audit(audit, verdict, shown, place + 1, target), *front],
+        panels=[*panels.of_audit(audit, verdict, position, place + 1, target), *front],
         target=target,
         payload=encoding.to_json(data),
         scripts=_SCRIPTS,
@@ -130,13 +135,12 @@ def _payload(
     audit: Audit,
     verdict: NDArray[np.uint8],
     near: tuple[Index, Index],
-    shown: Index,
+    position: NDArray[np.int32],
     place: Index,
     source: RowTable | None,
     target: str,
 ) -> dict[str, Any]:
-    position = np.full(len(audit), -1, dtype=np.int32)
-    position[shown] = np.arange(len(shown), dtype=np.int32)
+    shown = np.flatnonzero(position >= 0)
     std, trust = audit.std[shown], audit.trust[shown]
     columns = {
         "given": encoding.packed(audit.given_label[shown]),
@@ -158,7 +162,7 @@ def _payload(
             "rows": encoding.packed(position[near[1]].astype(np.int32)),
             "each": near[1].shape[1],
         },
-        "table": None if source is None else _table(source, place[shown], near, place),
+        "table": None if source is None else _table(source, near, place),
     }
     return {"digest": hashlib.sha256(encoding.to_json(data).encode()).hexdigest()[:16], **data}
 
@@ -167,7 +171,7 @@ def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:
     return encoding.coarse(p, 1e-3 * np.minimum(p, 1 - p)).astype(np.float32)
 
 
-def _table(source: RowTable, shown: Index, near: tuple[Index, Index], place: Index) -> dict[str, Any]:
+def _table(source: RowTable, near: tuple[Index, Index], place: Index) -> dict[str, Any]:
     """The rows of the table; if they are too many, those that need a look and their neighbours."""
     whole = encoding.packed_text("\n".join(source.lines()))
     complete = len(whole["zlib"]) <= _LARGEST_TABLE
@@ -201,13 +205,20 @@ def _tiles(audit: Audit, verdict: NDArray[np.uint8]) -> list[tuple[str, str]]:
     ]
 
 
-def _remarks(audit: Audit) -> list[str]:
-    if audit.separation.tail <= 0:
-        return []
-    freedom = 1 / audit.separation.tail
-    return [
-        f"Clean noise has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); that was allowed for."
-    ]
+def _remarks(audit: Audit, shown: int) -> list[str]:
+    said = []
+    if audit.separation.tail > 0:
+        freedom = 1 / audit.separation.tail
+        said.append(
+            f"Clean noise has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); that was "
+            "allowed for."
+        )
+    if shown < len(audit):
+        said.append(
+            f"Of {len(audit):,} labels, the page holds the {_MOST_EXAMINED:,} most suspect at most, and their "
+            f"neighbours: {shown:,} in all."
+        )
+    return said
 
 
 def _percent(share: float) -> str:

@@ -90,18 +90,24 @@ def render(
 
 def write(path: str | Path, page: str, *, overwrite: bool = False) -> None:
     """Write a page whole or not at all; a file that is there is replaced only if asked."""
-    path = Path(path)
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists; choose another name, or overwrite=True to replace it")
+    path = refuse(path, overwrite)
     partial = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
+        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(page)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def refuse(path: str | Path, overwrite: bool) -> Path:
+    """The path, unless a file is there that is not to be replaced; call it before the work is done."""
+    path = Path(path)
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists; choose another name, or overwrite=True to replace it")
+    return path
 
 
 def plot_text(text: str) -> str:

@@ -11,6 +11,7 @@ from levelhead.report.page import Panel, plot_text
 
 FloatArray = NDArray[np.float64]
 Index = NDArray[np.intp]
+Titled = tuple[FloatArray, str]
 
 _MOST_POINTS = 1200  # of a kind: more only lie on top of each other, and make a browser slow
 _CELLS = 160, 90  # a plot's points are thinned to one in each cell
@@ -19,19 +20,27 @@ _KINDS = (("fully trusted", "var(--grey)"), ("in doubt", "var(--mid)"), ("called
 _Z_TICKS = np.array([-10000, -1000, -100, -30, -10, -3, 0, 3, 10, 30, 100, 1000, 10000])
 
 
-def of_audit(audit: Audit, verdict: NDArray[np.uint8], shown: Index, row: Index, target: str) -> list[Panel]:
-    """All figures; `labels` goes beside the table of suspects."""
-    position = np.full(len(audit), -1, dtype=np.int32)
-    position[shown] = np.arange(len(shown), dtype=np.int32)
+def of_audit(
+    audit: Audit, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index, target: str
+) -> list[Panel]:
+    """All figures; the first goes beside the table of suspects.
+
+    Parameters
+    ----------
+    verdict : 0 trusted, 1 in doubt, 2 called wrong.
+    position : of each label among those that the page holds; −1 if it does not.
+    row : number of each label's row, from 1.
+    """
     draw = _Drawer(verdict, position, row)
     name = plot_text(target)
-    expected = f"expected {name}"
-    drawn = [
+    return [
         Panel(
             "labels",
             "Given against expected",
             draw.points(
-                audit.predicted_label, audit.given_label, expected, f"given {name}", _diagonal(audit)
+                (audit.predicted_label, f"expected {name}"),
+                (audit.given_label, f"given {name}"),
+                shapes=[_diagonal(audit)],
             ),
             "Each point is a label. On the line, it is what a network expected that had not seen it.",
             height=300,
@@ -39,35 +48,38 @@ def of_audit(audit: Audit, verdict: NDArray[np.uint8], shown: Index, row: Index,
         Panel(
             "scores",
             "Residuals in units of the noise",
-            draw.points(row.astype(float), np.arcsinh(audit.z), "row", "z", _z_axis(audit.z)),
+            draw.points((row.astype(np.float64), "row"), (np.arcsinh(audit.z), "z"), y_axis=_z_axis(audit.z)),
             "z = (given − expected)/std, row by row: wrong labels that come in a run show as a cluster.",
         ),
         Panel("sureness", "How sure it is", _histogram(audit.p_outlier, verdict), _sureness(verdict)),
-        Panel(
+        *_spreads(audit, draw, f"expected {name}"),
+        _retention(audit, name),
+        _calibration(audit),
+    ]
+
+
+def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
+    """Standard deviation and, if the model has it, trust."""
+    shown = [
+        (
             "spread",
             "Noise of the clean labels",
-            draw.points(
-                audit.predicted_label,
-                np.log10(audit.std),
-                expected,
-                "standard deviation",
-                _log_axis(audit.std),
-            ),
+            (audit.std, "standard deviation"),
             "How far clean labels scatter around what is expected: where it is large, only gross errors can be told.",
-        ),
+        )
     ]
     if np.isfinite(audit.trust).any():
-        drawn.append(
-            Panel(
-                "trust",
-                "Trust",
-                draw.points(
-                    audit.predicted_label, np.log10(audit.trust), expected, "α", _log_axis(audit.trust)
-                ),
-                "α of each prediction: where it is small, the labels nearby hold wrong ones.",
-            )
+        said = "α of each prediction: where it is small, the labels nearby hold wrong ones."
+        shown.append(("trust", "Trust", (audit.trust, "α"), said))
+    return [
+        Panel(
+            name,
+            title,
+            draw.points((audit.predicted_label, expected), (np.log10(y), words), y_axis=_log_axis(y)),
+            said,
         )
-    return [*drawn, _retention(audit, name), _calibration(audit)]
+        for name, title, (y, words), said in shown
+    ]
 
 
 class _Drawer:
@@ -76,30 +88,35 @@ class _Drawer:
     def __init__(self, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index) -> None:
         self.verdict, self.position, self.row = verdict, position, row
 
-    def points(self, x: FloatArray, y: FloatArray, x_title: str, y_title: str, layout: dict[str, Any]) -> Any:
-        traces = []
-        for kind, (name, color) in enumerate(_KINDS):
-            rows = np.flatnonzero((self.verdict == kind) & np.isfinite(x) & np.isfinite(y))
-            if not rows.size:
-                continue
-            chosen = rows[thinned(x[rows], y[rows], _MOST_POINTS)]
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": name,
-                    "x": x[chosen],
-                    "y": y[chosen],
-                    "text": self.row[chosen].tolist(),
-                    "customdata": self.position[chosen],
-                    "marker": _marker(kind, color, len(chosen)),
-                    "hovertemplate": f"row %{{text}}, {name}<extra></extra>",
-                }
-            )
-        axes = {"xaxis": {"title": {"text": x_title}}, "yaxis": {"title": {"text": y_title}}}
+    def points(
+        self, abscissa: Titled, ordinate: Titled, y_axis: dict[str, Any] | None = None, shapes: Any = ()
+    ) -> dict[str, Any]:
+        (x, x_title), (y, y_title) = abscissa, ordinate
+        known = np.isfinite(x) & np.isfinite(y)
+        traces = [
+            self.trace(x, y, np.flatnonzero(known & (self.verdict == kind)), kind)
+            for kind in range(len(_KINDS))
+        ]
+        layout = {
+            "xaxis": {"title": {"text": x_title}},
+            "yaxis": {"title": {"text": y_title}, **(y_axis or {})},
+            "shapes": list(shapes),
+        }
+        return {"data": [trace for trace in traces if len(trace["x"])], "layout": layout}
+
+    def trace(self, x: FloatArray, y: FloatArray, rows: Index, kind: int) -> dict[str, Any]:
+        name, color = _KINDS[kind]
+        chosen = rows[thinned(x[rows], y[rows], _MOST_POINTS)]
         return {
-            "data": traces,
-            "layout": {key: axes.get(key, {}) | layout.get(key, {}) for key in axes} | _rest(layout),
+            "type": "scatter",
+            "mode": "markers",
+            "name": name,
+            "x": x[chosen],
+            "y": y[chosen],
+            "text": self.row[chosen].tolist(),
+            "customdata": self.position[chosen],
+            "marker": _marker(kind, color, len(chosen)),
+            "hovertemplate": f"row %{{text}}, {name}<extra></extra>",
         }
 
 
@@ -133,14 +150,10 @@ def thinned(x: FloatArray, y: FloatArray, most: int) -> Index:
     return np.sort(first)
 
 
-def _rest(layout: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in layout.items() if key not in ("xaxis", "yaxis")}
-
-
 def _diagonal(audit: Audit) -> dict[str, Any]:
     low, high = float(audit.predicted_label.min()), float(audit.predicted_label.max())
     line = {"type": "line", "x0": low, "y0": low, "x1": high, "y1": high, "layer": "below"}
-    return {"shapes": [line | {"line": {"color": "var(--blue)", "width": 1.4}}]}
+    return line | {"line": {"color": "var(--blue)", "width": 1.4}}
 
 
 def _z_axis(z: FloatArray) -> dict[str, Any]:
@@ -148,8 +161,7 @@ def _z_axis(z: FloatArray) -> dict[str, Any]:
     ticks = _Z_TICKS[np.abs(_Z_TICKS) <= max(10, 1.5 * reach)]
     if len(ticks) > 9:
         ticks = ticks[np.abs(ticks) != 30]
-    axis = {"tickvals": np.arcsinh(ticks).tolist(), "ticktext": [f"{t:,}".replace("-", "−") for t in ticks]}
-    return {"yaxis": axis}
+    return {"tickvals": np.arcsinh(ticks), "ticktext": [f"{tick:,}".replace("-", "−") for tick in ticks]}
 
 
 def _log_axis(values: FloatArray) -> dict[str, Any]:
@@ -161,7 +173,7 @@ def _log_axis(values: FloatArray) -> dict[str, Any]:
     decades = np.arange(np.floor(low), np.ceil(high) + 1, max(1, (high - low) // 6))
     ticks = np.array([step * 10.0**decade for decade in decades for step in steps])
     ticks = ticks[(np.log10(ticks) > low - 0.3) & (np.log10(ticks) < high + 0.3)]
-    return {"yaxis": {"tickvals": np.log10(ticks), "ticktext": [f"{tick:.6g}" for tick in ticks]}}
+    return {"tickvals": np.log10(ticks), "ticktext": [f"{tick:.6g}" for tick in ticks]}
 
 
 def _histogram(p: FloatArray, verdict: NDArray[np.uint8]) -> dict[str, Any]:

@@ -184,6 +184,19 @@ levelhead.promised.push((async () => {
   }
   levelhead.onPoint((label) => { if (label >= 0) chooseAnywhere(label); });
 
+  /* Gross errors press all else flat; this is the range of the labels that are trusted. */
+  function trustedRange(values) {
+    let low = Infinity, high = -Infinity;
+    for (let l = 0; l < n; l++) if (verdict[l] === 0) { low = Math.min(low, values[l]); high = Math.max(high, values[l]); }
+    const room = 0.06 * (high - low || 1);
+    return [low - room, high + room];
+  }
+  byId("closer").addEventListener("click", ({ currentTarget: button }) => {
+    const closer = button.getAttribute("aria-pressed") === "false" && verdict.includes(0);
+    button.setAttribute("aria-pressed", closer);
+    levelhead.zoom("labels", closer ? { xaxis: trustedRange(predicted), yaxis: trustedRange(given) } : {});
+  });
+
   // ---------------------------------------------------------------- downloads
   const file = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "audit";
   function downloadDecisions() {

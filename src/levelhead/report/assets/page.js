@@ -57,7 +57,7 @@ const levelhead = (() => {
   function json(id) { return JSON.parse(document.getElementById(id).textContent); }
 
   // ---------------------------------------------------------------- figures
-  const figures = new Map(); // by name: {element, spec, drawn, shapes, listeners}
+  const figures = new Map(); // by name: {element, spec, drawn, shapes, ranges, listeners}
 
   function colour(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
 
@@ -93,6 +93,7 @@ const levelhead = (() => {
   function draw(figure) {
     const { element, spec } = figure;
     const layout = { ...look(Number(element.dataset.height)), ...themed(spec.layout ?? {}) };
+    for (const [name, range] of Object.entries(figure.ranges)) layout[name] = { ...layout[name], range: [...range] };
     layout.shapes = [...(layout.shapes ?? []), ...themed(figure.shapes)];
     const done = Plotly.react(element, themed(spec.data), layout, CONFIG);
     if (!figure.drawn) {
@@ -132,7 +133,7 @@ const levelhead = (() => {
       const name = element.id.replace(/-figure$/, "");
       element.dataset.name = name;
       element.style.minHeight = `${element.dataset.height}px`;
-      figures.set(name, { element, spec: json(element.dataset.figure), drawn: false, shapes: [], listeners: [] });
+      figures.set(name, { element, spec: json(element.dataset.figure), drawn: false, shapes: [], ranges: {}, listeners: [] });
     }
   }
 
@@ -171,6 +172,13 @@ const levelhead = (() => {
     if (figure.drawn) Plotly.relayout(figure.element, { shapes: themed([...(figure.spec.layout?.shapes ?? []), ...shapes]) });
   }
 
+  /* Other ranges of the axes: {xaxis: [low, high], …}, or {} for all there is. */
+  function zoom(name, ranges) {
+    const figure = figures.get(name);
+    figure.ranges = ranges;
+    if (figure.drawn) draw(figure);
+  }
+
   function onPoint(listener) {
     for (const figure of figures.values()) {
       const told = (event) => { if (event.points[0]?.customdata !== undefined) listener(event.points[0].customdata); };
@@ -180,5 +188,5 @@ const levelhead = (() => {
 
   initFigures();
   initTheme();
-  return { memory, unpack, unpackText, json, overlay, onPoint, start, promised };
+  return { memory, unpack, unpackText, json, overlay, zoom, onPoint, start, promised };
 })();
