@@ -93,7 +93,9 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
         self.comparison_, self.chosen_ = None, "network"
         if importlib.util.find_spec("lightgbm") is None:
             self.estimator_ = network.fit(X, y, sample_weight)
-            self.reason_ = "networks, because trees need LightGBM, which is not installed: pip install 'levelhead[boosting]'"
+            self.reason_ = (
+                "networks, because trees need LightGBM, and that is not installed: pip install 'levelhead[boosting]'"
+            )
             return self._tell()
         some = self._trial_rows(X, seed)
         trial = X if some is None else _rows(X, some)
