@@ -14,7 +14,8 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4))
 X[:, 3] = RNG.integers(0, 70, 400)
 X[RNG.random(X.shape) < 0.1] = np.nan
-Y = 3 * np.nan_to_num(X[:, 0]) + 4 * np.isin(X[:, 3], [1, 5, 9, 40, 41, 42, 66])
+GAP = np.isnan(X[:, 1])  # only a threshold of ∞ tells a gap from every number
+Y = 5 * GAP + 3 * np.nan_to_num(X[:, 0]) + 4 * np.isin(X[:, 3], [1, 5, 9, 40, 41, 42, 66])
 NEW = np.where(RNG.random((300, 4)) < 0.1, np.nan, RNG.normal(size=(300, 4)))
 NEW[:, 3] = RNG.integers(-2, 90, 300)
 SETTINGS = {"verbosity": -1, "num_leaves": 8, "objective": "none", "min_data_per_group": 3, "cat_smooth": 1}
@@ -36,6 +37,7 @@ def forest(booster):
 def test_it_answers_like_the_booster_with_gaps_and_categories_never_seen(booster, forest):
     assert forest.n_trees == 20
     assert "cat_threshold" in forest.text
+    assert "inf" in forest.text
     expected = booster.predict(NEW, num_iteration=20)
     np.testing.assert_array_equal(forest.predict(NEW), expected)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(NEW), expected)
@@ -85,8 +87,8 @@ def entry(k, value):
         ("decision_type", entry(0, 16), "kind of decision"),
         ("decision_type", entry(0, 12), "kind of decision"),
         ("threshold", entry(0, "nan"), "has the line"),
-        ("threshold", entry(0, "1e999"), "finite"),
         ("leaf_value", entry(0, "inf"), "has the line"),
+        ("leaf_value", entry(0, "1e999"), "finite"),
         ("leaf_value", lambda _: None, "entries"),
         ("cat_boundaries", entry(-1, 10**9), "entries"),
         ("cat_boundaries", entry(0, 1), "entries|fit its splits"),

@@ -73,6 +73,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.engine.Network": None,
         "levelhead.engine.OptimizerState": None,
         "levelhead.estimators._boosting.Shape": None,
+        "levelhead.estimators.automatic.Comparison": None,
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.prediction.Prediction": {
