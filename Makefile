@@ -52,7 +52,7 @@ coverage: $(call has,dev $(EXTRAS))
 
 # The manual's tables and figures of the study, from the CSV files in results/.
 results: $(call has,cli)
-	$(BIN)/levelhead study pages results --out docs
+	$(BIN)/levelhead study pages results --out docs --force
 
 docs: $(call has,docs cli)
 	$(BIN)/python docs/pictures/mathematics.py

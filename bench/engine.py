@@ -20,8 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import frameworks
 import numpy as np
-import peers
 import torch
 from parts import parts
 from peak import peak_gflops
@@ -91,7 +91,7 @@ def _ours(X, y, networks: int, epochs: int, n_threads: int):
 def one_network(repeats: int) -> Row:
     X, y = _data(480, 13)
     torch.set_num_threads(1)
-    peer = peers.TorchModules(X, y, **BOSTON)
+    peer = frameworks.TorchModules(X, y, **BOSTON)
     ours, theirs = _best(_ours(X, y, 1, 200, 1), lambda: peer.steps(192), repeats=repeats)
     work = "4 × 13–50–1, minibatch 5, dropout, Adam, 1 thread"
     return Row(work, "PyTorch modules, 1 thread", 150, ours / (200 * 96), theirs / 192)
@@ -100,8 +100,8 @@ def one_network(repeats: int) -> Row:
 def many_networks(repeats: int) -> list[Row]:
     X, y = _data(480, 13)
     torch.set_num_threads(2)
-    stacked = peers.TorchStacked(X, y, networks=250, **BOSTON)
-    jax = peers.JaxVmap(X, y, networks=250, **BOSTON)
+    stacked = frameworks.TorchStacked(X, y, networks=250, **BOSTON)
+    jax = frameworks.JaxVmap(X, y, networks=250, **BOSTON)
     sides = (
         _ours(X, y, 250, 20, 2),
         _ours(X, y, 250, 20, 1),
@@ -121,7 +121,7 @@ def many_networks(repeats: int) -> list[Row]:
 def wide_network(repeats: int) -> Row:
     X, y = _data(100_000, 50)
     torch.set_num_threads(2)
-    peer = peers.TorchWide(X, y, width=256, batch=256)
+    peer = frameworks.TorchWide(X, y, width=256, batch=256)
     architecture = Architecture(50, (256, 256), 2, shared_trunk=True)
     recipe = Recipe(objective=gaussian(), batch_size=256, epochs=1)
     ours = lambda: train(architecture, recipe, [Job()], X=X, y=y, n_threads=2)
@@ -135,7 +135,7 @@ def one_against_sklearn(repeats: int) -> Row:
     architecture = Architecture(20, (50,), 2, shared_trunk=True)
     recipe = Recipe(objective=gaussian(), batch_size=32, epochs=3)
     ours = lambda: train(architecture, recipe, [Job()], X=X, y=y, n_threads=1)
-    theirs = lambda: peers.sklearn_fit(X, y, width=50, batch=32, epochs=3)
+    theirs = lambda: frameworks.sklearn_fit(X, y, width=50, batch=32, epochs=3)
     seconds, peer = _best(ours, theirs, repeats=repeats)
     work = "20–50–2, minibatch 32, 10,000 rows"
     return Row(work, "scikit-learn MLPRegressor", 3, seconds / (3 * 313), peer / (3 * 313))
@@ -145,7 +145,7 @@ def forward_pass(repeats: int, n_rows: int) -> Row:
     X, y = _data(n_rows, 13)
     torch.set_num_threads(2)
     networks = train(ARCHITECTURE, _boston_recipe(0), [Job(network=k) for k in range(5)], X=X, y=y)
-    blocks = [peers.TorchForward(X, members=5, width=50, block=block) for block in (4096, n_rows)]
+    blocks = [frameworks.TorchForward(X, members=5, width=50, block=block) for block in (4096, n_rows)]
     seconds, *theirs = _best(lambda: forward(networks, X, n_threads=2), *blocks, repeats=repeats)
     return Row(f"forward, {n_rows:,} rows, ensemble of 5", "PyTorch, 2 threads", 1, seconds, min(theirs))
 

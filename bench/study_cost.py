@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import peers
+import frameworks
 import torch
 
 from levelhead import datasets
@@ -72,15 +72,15 @@ def peer(family: str, dataset: str, X: np.ndarray, y: np.ndarray):
     if family == "Beta_Bayes":
         steps = model.max_iter * math.ceil(len(y) / model.batch_size)
         options = {"beta": model.beta, "noise_std": model.noise_std, "samples": model.n_samples}
-        return peers.TorchVariational(X, y, widths=(20, 20), batch=model.batch_size, **options), steps
+        return frameworks.TorchVariational(X, y, widths=(20, 20), batch=model.batch_size, **options), steps
     batch, dropout = BATCH_SIZE[dataset], model.dropout
     steps = model.max_iter * (len(y) // batch)
     if family == "GCP":
         options = {"width": _WIDTH, "batch": batch, "dropout": dropout, "penalty": _PENALTY}
-        return peers.TorchModules(X, y, **options), steps
+        return frameworks.TorchModules(X, y, **options), steps
     robustness = {"Beta": getattr(model, "beta", None), "Gamma": getattr(model, "gamma", None)}.get(family)
     options = {"width": _WIDTH, "batch": batch, "dropout": dropout, "penalty": _PENALTY}
-    return peers.TorchGaussian(X, y, kind=family, robustness=robustness, **options), steps
+    return frameworks.TorchGaussian(X, y, kind=family, robustness=robustness, **options), steps
 
 
 def measured(dataset: str, family: str, n: int, turns: int) -> Line:

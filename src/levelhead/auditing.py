@@ -260,19 +260,18 @@ def audit(
     Parameters
     ----------
     X, y : the table; numbers only (`levelhead.tabular_pipeline` takes categories, dates and gaps).
-    estimator : one of our estimators, perhaps at the end of a pipeline; by default a `GCPRegressor` with
-        `n_members`. It is cloned, never changed.
+    estimator : one of our estimators, perhaps at the end of a pipeline, which is cloned, never changed; or "network",
+        "trees" or "auto" for one with `n_members`. By default a `GCPRegressor`.
     false_alarm_rate : share of clean labels that is accepted among those called wrong.
     """
     from sklearn.base import clone
 
-    from levelhead.estimators import GCPRegressor
+    from levelhead.estimators.automatic import make
 
-    model = (
-        GCPRegressor(n_members=n_members, random_state=random_state)
-        if estimator is None
-        else clone(estimator)
-    )
+    if estimator is None or isinstance(estimator, str):
+        model = make(estimator or "network", n_members=n_members, random_state=random_state)  # type: ignore[arg-type]
+    else:
+        model = clone(estimator)
     return judge(model.fit(X, y), X, y, false_alarm_rate)
 
 

@@ -39,13 +39,12 @@ def audit(
             f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
         )
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
-    from levelhead.auditing import LEAST_ROWS  # loads scipy, which `--help` need not wait for
+    from levelhead.auditing import LEAST_ROWS, judge  # loads scipy, which `--help` need not wait for
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     model = fitted(table, members, seed, time_budget, estimator)
-    inputs = model[:-1].transform(table.X)
-    verdict = model[-1].audit(inputs, table.y, false_alarm_rate)
+    verdict = judge(model, table.X, table.y, false_alarm_rate)
     suspects = _suspects(verdict, table, id_column)
     from levelhead.report import audit_report
 
@@ -57,7 +56,7 @@ def audit(
             target=target,
             rows=table.row - 1,
             id_column=id_column,
-            inputs=inputs,
+            inputs=model[:-1].transform(table.X),
             title=f"Labels of {target} in {data.name}",
             remarks=table.remarks,
         )

@@ -30,6 +30,7 @@ _FIRST_RATE = 2.0  # of the machines that only serve to judge labels, relative t
 _SCALE_RATE = 0.05
 _SCALE_LEAVES = 4
 _SCALE_ROWS, _SCALE_SHARE = 20, 0.05  # the least rows of a leaf of the scale, and the least share of all rows
+_ROWS_OF_CATEGORY = 10
 _LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
 _LARGEST_SLOPE = 1.2
 _OFFSETS = (-14.0, 14.0)  # of ln s: labels that are met exactly must not make the likelihood unbounded
@@ -69,6 +70,10 @@ class Growth:
             "feature_fraction_bynode": self.feature_share,
             "bagging_fraction": self.row_share,
             "bagging_freq": int(self.row_share < 1),
+            # LightGBM's defaults (100, 10, 10) would see no category in a table of some hundred rows.
+            "min_data_per_group": _ROWS_OF_CATEGORY,
+            "cat_smooth": 2.0,
+            "cat_l2": 1.0,
         } | settings
 
     def scale_parameters(self, seed: int, n: int) -> dict[str, Any]:

@@ -18,6 +18,9 @@ _MOST_LEAVES = 131_072  # LightGBM's own limit
 _MOST_FEATURES = 2**24
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _LINE = re.compile(rf"(\w+)=((?:{_NUMBER})(?: {_NUMBER})*)?")
+_THRESHOLDS = re.compile(
+    rf"(threshold)=((?:{_NUMBER}|-?inf)(?: (?:{_NUMBER}|-?inf))*)?"
+)  # ∞ parts gaps from the rest
 _CATEGORICAL, _DECISIONS = 1, 16  # bits of a decision: categorical, default left, two for how gaps are met
 _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
 
@@ -82,7 +85,7 @@ class Forest:
 
 def _checked(block: str, n_features: int) -> str:
     """One tree, rebuilt from lines that were understood; refuses what no tree can be."""
-    lines = [_LINE.fullmatch(line) for line in block.split("\n")]
+    lines = [_LINE.fullmatch(line) or _THRESHOLDS.fullmatch(line) for line in block.split("\n")]
     if not all(lines):
         raise ValueError(f"a tree has the line {block.splitlines()[lines.index(None)][:80]!r}")
     given = {line[1]: line[2] or "" for line in lines if line}
@@ -92,12 +95,13 @@ def _checked(block: str, n_features: int) -> str:
     told = {"num_leaves": str(n_leaves), "num_cat": str(n_categorical)}
     if n_leaves > 1:
         nodes = {name: _whole(given, name, n_leaves - 1) for name in _NODE_INTS}
-        _finite(given, "threshold", n_leaves - 1)
+        _numbers(given, "threshold", n_leaves - 1)
         _check_nodes(nodes, n_features)
         told |= {name: given[name] for name in ("split_feature", "threshold", "decision_type")}
         told |= {name: given[name] for name in ("left_child", "right_child")}
         _check_categories(given, nodes, n_categorical)
-    _finite(given, "leaf_value", n_leaves)
+    if not np.isfinite(_numbers(given, "leaf_value", n_leaves)).all():
+        raise ValueError("a tree has leaves without a finite value")
     told["leaf_value"] = given["leaf_value"]
     if n_categorical:
         told |= {name: given[name] for name in ("cat_boundaries", "cat_threshold")}
@@ -150,7 +154,8 @@ def _whole(given: dict[str, str], name: str, n: int) -> NDArray[np.int64]:
     return np.array(texts, dtype=np.int64)
 
 
-def _finite(given: dict[str, str], name: str, n: int) -> None:
+def _numbers(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
     texts = given.get(name, "").split()
-    if len(texts) != n or not np.isfinite(np.array(texts, dtype=np.float64)).all():
-        raise ValueError(f"{name} of a tree has {len(texts)} entries; needed: {n} finite numbers")
+    if len(texts) != n:
+        raise ValueError(f"{name} of a tree has {len(texts)} entries; needed: {n}")
+    return np.array(texts, dtype=np.float64)

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from levelhead import metrics
 from levelhead.auditing import LEAST_ROWS, Audit
@@ -67,7 +67,7 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
     >>> import numpy as np
     >>> from levelhead import AutoRegressor
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, size=(400, 2))
+    >>> X = rng.uniform(-1, 1, size=(400, 4))
     >>> y = np.sign(X[:, 0]) + 2 * np.sign(X[:, 1]) + 0.1 * rng.normal(size=400)
     >>> AutoRegressor(n_members=1, random_state=0).fit(X, y).chosen_
     'trees'
@@ -93,7 +93,8 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
         self.comparison_, self.chosen_ = None, "network"
         if importlib.util.find_spec("lightgbm") is None:
             self.estimator_ = network.fit(X, y, sample_weight)
-            self.reason_ = "networks, because trees need LightGBM: pip install 'levelhead[boosting]'"
+            install = "pip install 'levelhead[boosting]'"
+            self.reason_ = f"networks, because trees need LightGBM, which is not installed: {install}"
             return self._tell()
         some = self._trial_rows(X, seed)
         trial = X if some is None else _rows(X, some)
@@ -105,13 +106,13 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
             self.estimator_ = network
             return self._tell()
         trees.fit(trial, labels, weight)
-        self._choose(trial, np.asarray(labels, dtype=np.float64), network, trees, some is not None)
+        self._choose(trial, np.ravel(np.asarray(labels, dtype=np.float64)), network, trees, some is not None)
         chosen = network if self.chosen_ == "network" else trees
         self.estimator_ = chosen if some is None else chosen.fit(X, y, sample_weight)
         return self._tell()
 
     def _trial_rows(self, X, seed: int) -> np.ndarray | None:
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = _num_samples(X)
         if n <= 1.5 * _TRIAL_ROWS:
             return None
         return np.sort(np.random.default_rng(seed).choice(n, _TRIAL_ROWS, replace=False))

@@ -25,7 +25,8 @@ _FOLDS = 5
 _FEW = 10  # different rows, below which nothing can be held out
 _ROUNDS_OF_FEW = 10
 _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
-_LARGEST_TARGET = 1e12
+_LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
+_LEAST_ALPHA = 2.0  # in the members' weights: wrong labels are known by then, and clean ones should count
 
 
 class GCPBoostingRegressor(AnsweringRegressor):
@@ -194,7 +195,9 @@ class GCPBoostingRegressor(AnsweringRegressor):
         honest = self.calibration_(variance)
         self.separation_ = estimate_contamination(z, honest, epsilon=known, core="student")
         right = 1 - self.separation_.probability(z, honest)
-        return np.maximum(right * right, 1e-6)
+        # What those machines doubt is mostly wrong: doubt counts twice, and far labels a little less in any case.
+        doubt = _boosting.trust(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA))
+        return right * right * doubt
 
     def _members(self, X, labels, weight, growth: Growth, n_rounds: int, seed: int) -> list[Forest]:
         train = lambda k: _boosting.finish(X, labels, weight, growth, n_rounds, (seed + k) % 2**31)

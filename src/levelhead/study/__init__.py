@@ -1,9 +1,11 @@
 """Experiments: frozen specs → runs → one file of results → tables and figures.
 
 A study is a list of `Spec`; `run_study` does what its `Store` does not hold yet, here or on a cluster; `table` and
-`compare` read the stored results. `table1_specs` is the paper's Table 1.
+`compare` read the stored results. `table1_specs` is the paper's Table 1,
+`boosting_specs` the trees beside it.
 """
 
+from levelhead.study.boosting import boosting_specs
 from levelhead.study.comparison import compare, compared
 from levelhead.study.figures import measure_against_share, retention_curves
 from levelhead.study.grid_search import search
@@ -23,6 +25,7 @@ __all__ = [
     "Spec",
     "Store",
     "Summary",
+    "boosting_specs",
     "cells",
     "compare",
     "compared",

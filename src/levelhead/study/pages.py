@@ -162,7 +162,7 @@ def _beyond(source: Path) -> str:
 def _tuned(source: Path, rows: Sequence[Row]) -> str:
     """What the search chose, and the rows with these settings beside those with the paper's."""
     if not (source / "grid_search.csv").exists():
-        return "Not run yet: `levelhead study search --out results/grid_search.csv`."
+        return "Not run yet: `levelhead study search --choices results/grid_search.csv`."
     parts = [_choices(read_choices(source / "grid_search.csv"))]
     if (source / "tuned.csv").exists():
         tuned = read_csv(source / "tuned.csv")

@@ -51,14 +51,14 @@ _EXAMPLES = {
             "levelhead study page --from results/table1.csv --curves results/retention_curves.csv --out study.html"
         ],
     ),
-    "pages": (pages, ["levelhead study pages results --out docs"]),
+    "pages": (pages, ["levelhead study pages results --out docs --force"]),
     "beyond": (beyond, ["levelhead study beyond --datasets boston,concrete,yacht --splits 10 --jobs 2"]),
     "corrections": (corrections, ["levelhead study corrections --out results/variance_corrections.csv"]),
     "search": (
         search,
         [
             "levelhead study search --methods Beta,Gamma --datasets yacht --splits 5",
-            "levelhead study search --on-test-rows --out results/grid_search.csv",
+            "levelhead study search --on-test-rows --choices results/grid_search.csv",
             "levelhead study run --hyperparameters results/grid_search.csv --methods Beta,EnsBeta --store tuned.db",
         ],
     ),

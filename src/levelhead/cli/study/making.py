@@ -35,7 +35,7 @@ def beyond(
 
 @screen.command
 def search(
-    out: own.Choices = Path("grid_search.csv"),
+    choices: own.Choices = Path("grid_search.csv"),
     datasets: own.Datasets = None,
     methods: own.Methods = None,
     splits: own.Splits = 50,
@@ -54,22 +54,22 @@ def search(
     """
     from levelhead.study import grid_search
 
-    output.refuse(out, force=True)
+    output.refuse(choices, force=True)
     chosen = parts.part(datasets, None, methods)
     names = parts.known("--methods", chosen.methods or ("Beta", "Gamma", "Beta_Bayes"), grid_search.SEARCHED)
-    before = grid_search.read_choices(out) if out.exists() else []
+    before = grid_search.read_choices(choices) if choices.exists() else []
     lines = {line[:3]: line for line in before}
     for dataset, method in _searches(chosen.datasets, names):
         line = _searched(method, dataset, splits, not on_test_rows, epochs, store, dask or backend, jobs)
         lines[line[:3]] = line
-        with output.whole(out, force=True) as (partial,):
+        with output.whole(choices, force=True) as (partial,):
             grid_search.write_choices(lines.values(), partial)
         if not as_json:
             screen.say(f"{method} on {dataset}: {line.settings}")
     if as_json:
-        screen.machine({"choices": [line._asdict() for line in lines.values()], "files": [str(out)]})
+        screen.machine({"choices": [line._asdict() for line in lines.values()], "files": [str(choices)]})
     else:
-        screen.say(f"Wrote {out}. Next: levelhead study run --hyperparameters {out}")
+        screen.say(f"Wrote {choices}. Next: levelhead study run --hyperparameters {choices}")
 
 
 @screen.command
@@ -102,11 +102,13 @@ def corrections(
 def pages(
     results: own.Results,
     out: own.Manual = Path("docs"),
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write the manual's tables and figures of the study from the CSV files of a folder, anew each time."""
+    """Write the manual's tables and figures of the study from the CSV files of a folder."""
     from levelhead.study.pages import write_pages
 
+    output.refuse(out / "tables" / "table1.md", force=force)
     folder = results if results.is_dir() else results.parent
     if not (folder / "table1.csv").exists():
         raise FileNotFoundError(

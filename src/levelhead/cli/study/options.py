@@ -62,7 +62,9 @@ Label = Annotated[
     str | None,
     typer.Option("--label", metavar="TEXT", help="What methods are called, such as '{method} (tuned)'."),
 ]
-Choices = Annotated[Path, typer.Option("--out", "-o", metavar="CSV", help="File of the choices.")]
+Choices = Annotated[
+    Path, typer.Option("--choices", metavar="CSV", help="File of the choices, which grows line by line.")
+]
 OnTestRows = Annotated[
     bool,
     typer.Option("--on-test-rows", help="Judge by the clean test rows, as the paper did: optimistic."),

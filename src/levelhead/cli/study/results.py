@@ -77,6 +77,7 @@ def figure(
     methods: own.Methods = None,
     contamination: own.ContaminationName = "replaced",
     force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Draw a figure of the paper: from theory (1, 4), from stored fits (2) or stored results (3, 5).
 
@@ -99,7 +100,7 @@ def figure(
         drawn = draw()
     with output.whole(out, force=force) as (partial,):
         figures.save(drawn, partial)
-    screen.say(f"Wrote {out}.")
+    _wrote(out, as_json)
 
 
 @screen.command
@@ -143,6 +144,7 @@ def page(
     methods: own.Methods = None,
     contamination: own.ContaminationName = "replaced",
     force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Write one HTML file: Table 1 beside the paper's, figures to play with, and the splits of every cell."""
     from levelhead.report import study_report
@@ -161,7 +163,14 @@ def page(
         study_report(
             rows, partial, chosen.among(found) if found else [], title="The paper's Table 1, run again"
         )
-    screen.say(f"Wrote {out}.")
+    _wrote(out, as_json)
+
+
+def _wrote(out: Path, as_json: bool) -> None:
+    if as_json:
+        screen.machine({"files": [str(out)]})
+    else:
+        screen.say(f"Wrote {out}.")
 
 
 def _cell(measure: str, key: tuple[str, float, str], cell: Any) -> dict[str, Any]:

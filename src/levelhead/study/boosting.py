@@ -1,0 +1,49 @@
+"""Rows of boosted trees beside the paper's methods: GCPBoost, one machine, and EnsGCPBoost, five.
+
+Their specs share splits and spoilt labels with those of `table1_specs`, so that one store, one table and one paired
+test hold them all. They have no hyperparameters to choose: every data set gets the defaults.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from levelhead import estimators
+from levelhead.contamination import Contamination, Replaced
+from levelhead.study.specs import Spec
+from levelhead.study.table1 import DATASETS, N_MEMBERS, SEEDS, SHARES, TEST_SIZE
+
+METHODS = ("GCPBoost", "EnsGCPBoost")
+
+
+def boosting_specs(
+    datasets: Sequence[str] = DATASETS,
+    shares: Sequence[float] = SHARES,
+    methods: Sequence[str] = METHODS,
+    seeds: Sequence[int] = SEEDS,
+    *,
+    contamination: Contamination | None = None,
+) -> Iterator[Spec]:
+    """Specs of the trees, one data set after the other, all methods of a split together.
+
+    Parameters
+    ----------
+    datasets, shares, methods, seeds : the part of the study.
+    contamination : other outliers than the paper's.
+    """
+    unknown = [name for name in methods if name not in METHODS]
+    if unknown:
+        raise ValueError(f"there is no method {unknown[0]!r} of trees; choose from {', '.join(METHODS)}")
+    spoil = Replaced() if contamination is None else contamination
+    built = {name: recipe(name) for name in methods}
+    for dataset in datasets:
+        for seed in seeds:
+            for share in shares:
+                for name, estimator in built.items():
+                    yield Spec(
+                        dataset, share, name, seed, estimator, contamination=spoil, test_size=TEST_SIZE
+                    )
+
+
+def recipe(method: str) -> Any:
+    """The estimator of a method."""
+    return estimators.GCPBoostingRegressor(n_members=N_MEMBERS if method.startswith("Ens") else 1)

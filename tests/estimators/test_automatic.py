@@ -1,0 +1,107 @@
+"""Networks or trees: the better one for the table, with its reason."""
+
+import doctest
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+pytest.importorskip("lightgbm")
+
+from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, audit, load, save
+from levelhead.auditing import Audit
+from levelhead.estimators import automatic
+from levelhead.estimators.automatic import compare, make
+
+pytestmark = pytest.mark.compiled
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, size=(300, 2))
+STEPS = np.sign(X[:, 0]) + 2 * np.sign(X[:, 1]) + 0.1 * RNG.normal(size=300)
+SMOOTH = np.sin(3 * X[:, 0] + 2 * X[:, 1]) + 0.01 * RNG.normal(size=300)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Both kinds with less training."""
+    monkeypatch.setattr(automatic, "GCPRegressor", lambda **s: GCPRegressor((8,), max_iter=10, **s))
+    monkeypatch.setattr(automatic, "GCPBoostingRegressor", lambda **s: GCPBoostingRegressor(max_iter=40, **s))
+
+
+def checks():
+    for estimator, check in estimator_checks_generator(AutoRegressor(n_members=1)):
+        name = getattr(check, "func", check).__name__
+        yield pytest.param(estimator, check, id=name)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_scikit_learn(estimator, check, quick):
+    check(estimator)
+
+
+def test_the_example_in_the_docstring():
+    assert doctest.testmod(automatic).failed == 0
+
+
+def test_smooth_tables_get_networks_and_says_why(tmp_path):
+    wrong = SMOOTH.copy()
+    wrong[::15] += 10
+    model = AutoRegressor(n_members=1, random_state=0).fit(X, wrong)
+    assert model.chosen_ == "network"
+    assert isinstance(model.estimator_, GCPRegressor)
+    assert model.comparison_.network < model.comparison_.trees
+    assert model.reason_.startswith(
+        "networks, because on rows that they had not seen their error on trusted labels is"
+    )
+    again = load(save(model, tmp_path / "auto"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.reason_ == model.reason_
+    assert set(np.flatnonzero(model.audit(X, wrong).is_label_issue)) >= set(range(0, 300, 15))
+
+
+def test_wrong_labels_count_for_neither_and_misunderstood_ones_for_both():
+    y = np.zeros(40)
+    y[0] = 100  # wrong, as both know
+    spread = np.ones(40)
+    fine = Audit.from_residuals(y, 0.1 * np.resize([1, -1], 40), spread)
+    blind = 0.1 * np.resize([1, -1], 40)
+    blind[20] = 50  # a clean label that the second model cannot explain, and calls wrong
+    other = Audit.from_residuals(y, blind, spread)
+    errors = compare(y, fine, other)
+    assert errors.network == pytest.approx(0.1, rel=0.05)
+    assert errors.trees > 5
+
+
+def test_many_rows_are_compared_on_some_and_fitted_on_all(monkeypatch, quick):
+    monkeypatch.setattr(automatic, "_TRIAL_ROWS", 100)
+    model = AutoRegressor(n_members=1, random_state=0).fit(X, STEPS)
+    assert "on 100 rows" in model.reason_
+    assert len(model.oof_prediction_) == 300
+
+
+def test_without_lightgbm_it_is_networks_and_says_so(monkeypatch, quick):
+    monkeypatch.setattr(automatic.importlib.util, "find_spec", lambda name: None)
+    model = AutoRegressor(n_members=1, random_state=0).fit(X, STEPS)
+    assert model.chosen_ == "network"
+    assert "pip install 'levelhead[boosting]'" in model.reason_
+
+
+def test_few_rows_allow_no_comparison(quick):
+    model = AutoRegressor(n_members=1, random_state=0).fit(X[:20], STEPS[:20])
+    assert model.chosen_ == "network"
+    assert "fewer than 30 different rows" in model.reason_
+    assert model.comparison_ is None
+
+
+def test_audit_takes_the_name_of_a_kind(quick):
+    wrong = STEPS.copy()
+    wrong[:6] += 20
+    assert set(audit(X, wrong, "trees", n_members=1, random_state=0).issues) >= set(range(6))
+    with pytest.raises(ValueError, match="estimator is 'forest'; choose one of auto, network, trees"):
+        audit(X, wrong, "forest")
+
+
+def test_kinds():
+    assert isinstance(make("network"), GCPRegressor)
+    assert isinstance(make("trees", n_members=2), GCPBoostingRegressor)
+    assert isinstance(make(), AutoRegressor)

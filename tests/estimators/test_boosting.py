@@ -1,0 +1,272 @@
+"""Boosted trees that wrong labels do not fool."""
+
+import doctest
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.optimize import approx_fprime
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+pytest.importorskip("lightgbm")
+
+from levelhead import GCPBoostingRegressor, load, metrics, save
+from levelhead.contamination import Replaced
+from levelhead.datasets import heteroscedastic
+from levelhead.estimators import _boosting, boosting
+from levelhead.estimators._boosting import Shape, by_log_alpha, by_log_scale, fisher_step, student_loss
+from levelhead.persistence import ModelFileError
+from levelhead.theory.normal_gamma import StudentT
+
+QUICK = {"max_iter": 60, "random_state": 0}
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(150, 3))
+Y = np.sign(X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=150)
+Y[::15] += 8
+
+
+def checks():
+    for estimator, check in estimator_checks_generator(GCPBoostingRegressor(max_iter=10)):
+        yield pytest.param(estimator, check, id=getattr(check, "func", check).__name__)
+
+
+@pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_example_in_the_docstring():
+    assert doctest.testmod(boosting).failed == 0
+
+
+# ---------------------------------------------------------------------- the mathematics
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0, 30.0])
+def test_the_loss_is_minus_ln_t_and_its_gradients_are_right(alpha):
+    z, log_s = np.array([0.0, 0.3, -2.0, 50.0]), np.array([0.0, -1.0, 0.5, 1.0])
+    sigma = alpha * np.exp(2 * log_s)
+    expected = -StudentT(np.zeros(4), np.full(4, alpha), sigma).logpdf(z)
+    np.testing.assert_allclose(student_loss(z, log_s, alpha), expected, rtol=1e-12)
+    for k in range(4):
+        one = slice(k, k + 1)
+        by_scale = approx_fprime(log_s[one], lambda v, one=one: student_loss(z[one], v, alpha)[0], 1e-7)
+        by_alpha = approx_fprime(
+            [np.log(alpha)], lambda v, one=one: student_loss(z[one], log_s[one], float(np.exp(v[0])))[0], 1e-7
+        )
+        np.testing.assert_allclose(by_log_scale(z, log_s, alpha)[k], by_scale[0], atol=1e-5)
+        np.testing.assert_allclose(by_log_alpha(z, log_s, alpha)[k], by_alpha[0], atol=1e-5)
+
+
+def test_steps_are_bounded_for_any_residual():
+    z = np.array([0.0, 1e12, -1e200])
+    trusted = _boosting.trust(z, np.zeros(3), 0.5)
+    assert (np.abs(trusted * z) <= 1).all()
+    gradient = by_log_scale(z, np.zeros(3), 0.5)
+    assert ((gradient >= -1 - 1e-12) & (gradient <= 1)).all()
+
+
+def test_fisher_scoring_finds_offset_slope_and_alpha():
+    rng = np.random.default_rng(1)
+    trees = rng.normal(3, 0.5, 40_000)
+    z = np.exp(-2 + 0.8 * trees) * rng.standard_t(3.0, trees.size)
+    shape = Shape(0.0, 1.0, 0.0)
+    for _ in range(60):
+        shape = fisher_step(shape, z, trees, np.ones(trees.size), warm=True)
+    assert shape.offset == pytest.approx(-2, abs=0.06)
+    assert shape.slope == pytest.approx(0.8, abs=0.02)
+    assert shape.alpha == pytest.approx(1.5, rel=0.05)  # half the degrees of freedom
+
+
+# ---------------------------------------------------------------------- robustness
+
+
+@pytest.fixture(scope="module")
+def data():
+    clean = heteroscedastic(1500, random_state=0)
+    return clean, Replaced()(clean.X, clean.y_clean, rate=0.1, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    clean, spoilt = data
+    return GCPBoostingRegressor(random_state=0).fit(clean.X, spoilt.y)
+
+
+def test_wrong_labels_hardly_matter(data, fitted):
+    clean, _ = data
+    untouched = GCPBoostingRegressor(random_state=0).fit(clean.X, clean.y_clean)
+    with_wrong, without = (metrics.rmse(clean.mean, m.predict(clean.X)) for m in (fitted, untouched))
+    assert with_wrong < 1.25 * without + 0.01
+
+
+def test_the_variance_is_that_of_the_clean_labels(data, fitted):
+    clean, _ = data
+    answer = fitted.predict_dist(clean.X)
+    assert 0.85 < np.median(answer.std / clean.std) < 1.4  # the error of the mean is part of it
+    assert np.corrcoef(np.log(answer.std), np.log(clean.std))[0, 1] > 0.7
+    fresh = clean.mean + clean.std * np.random.default_rng(5).normal(size=len(clean.std))
+    assert metrics.coverage(fresh, *answer.interval(0.9)) == pytest.approx(0.9, abs=0.04)
+
+
+def test_the_audit_finds_the_wrong_ones(data, fitted):
+    clean, spoilt = data
+    assert fitted.contamination_ == pytest.approx(0.1, abs=0.03)
+    verdict = fitted.audit(clean.X, spoilt.y)
+    called = verdict.is_label_issue
+    assert spoilt.mask[called].mean() > 0.9
+    assert called[spoilt.mask].mean() > 0.7
+    assert (verdict.trust < 1).all()  # α of all rows
+    np.testing.assert_array_equal(verdict.predicted_label, fitted.oof_prediction_.mean)
+
+
+def test_a_huge_label_is_like_a_merely_large_one():
+    far, further = Y.copy(), Y.copy()
+    far[3], further[3] = 1e8, 1e200
+    one, two, plain = (GCPBoostingRegressor(**QUICK).fit(X, y).predict(X) for y in (far, further, Y))
+    assert np.median(np.abs(one - plain)) < 0.1
+    assert np.median(np.abs(two - plain)) < 0.1
+
+
+def test_members_are_mixed():
+    answer = GCPBoostingRegressor(**QUICK, n_members=3).fit(X, Y).predict_dist(X)
+    assert answer.n_members == 3
+    assert (answer.epistemic_var > 0).any()
+
+
+def test_a_known_share_is_taken_and_none_leaves_the_prognostic_variance():
+    assert GCPBoostingRegressor(**QUICK, contamination=0.07).fit(X, Y).contamination_ == 0.07
+    plain = GCPBoostingRegressor(**QUICK, contamination=None).fit(X, Y)
+    answer = plain.predict_dist(X)
+    assert np.isnan(plain.contamination_)
+    expected = type(answer).from_student(answer.member_mean, answer.member_alpha, answer.member_sigma)
+    np.testing.assert_allclose(answer.var, expected.var)
+
+
+# ---------------------------------------------------------------------- what must not change a model
+
+
+def same(one, two):
+    np.testing.assert_array_equal(one.predict_dist(X).member_mean, two.predict_dist(X).member_mean)
+    np.testing.assert_array_equal(one.predict_dist(X).member_var, two.predict_dist(X).member_var)
+
+
+def test_order_of_rows_and_number_of_threads(monkeypatch):
+    model = GCPBoostingRegressor(**QUICK, n_members=2, n_jobs=1).fit(X, Y)
+    order = np.random.default_rng(2).permutation(len(Y))
+    same(model, GCPBoostingRegressor(**QUICK, n_members=2, n_jobs=2).fit(X[order], Y[order]))
+    monkeypatch.setattr(boosting, "_THREADED_ROWS", 10)  # threads inside LightGBM, too
+    same(model, GCPBoostingRegressor(**QUICK, n_members=2, n_jobs=3).fit(X, Y))
+
+
+def test_weights_are_copies():
+    weight = np.random.default_rng(3).integers(0, 3, len(Y))
+    weighted = GCPBoostingRegressor(**QUICK).fit(X, Y, sample_weight=weight)
+    same(weighted, GCPBoostingRegressor(**QUICK).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight)))
+    assert np.isfinite(weighted.audit(X, Y).z).all()  # rows of weight 0 are judged, too
+
+
+def test_another_seed_is_another_model():
+    one, two = (GCPBoostingRegressor(max_iter=60, random_state=s).fit(X, Y).predict(X) for s in (0, 1))
+    assert not np.array_equal(one, two)
+
+
+# ---------------------------------------------------------------------- tables as they come
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(4)
+    n = 300
+    table = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "kind": rng.choice(["u", "v", "w"], n),
+            "place": rng.choice(["x", "y"], n),
+        }
+    ).astype({"place": "category"})
+    y = table["size"].to_numpy() + 3.0 * (table["kind"] == "v").to_numpy() + 0.1 * rng.normal(size=n)
+    table.loc[::7, "size"] = np.nan
+    table.loc[5, "kind"] = None
+    return table, y
+
+
+def test_gaps_and_categories(frame):
+    table, y = frame
+    model = GCPBoostingRegressor(max_iter=200, random_state=0).fit(table, y)
+    assert model.categories_ == {1: ["u", "v", "w"], 2: ["x", "y"]}
+    there = table["size"].notna().to_numpy()
+    assert metrics.rmse(y[there], model.predict(table)[there]) < 0.4
+    by_kind = model.predict(pd.DataFrame({"size": [0.0] * 3, "kind": ["u", "v", "never seen"], "place": "x"}))
+    assert by_kind[1] - by_kind[0] == pytest.approx(3, abs=0.4)
+    assert np.isfinite(by_kind).all()
+    in_polars = GCPBoostingRegressor(max_iter=200, random_state=0).fit(pl.from_pandas(table), y)
+    np.testing.assert_array_equal(in_polars.predict(pl.from_pandas(table)), model.predict(table))
+
+
+def test_columns_of_numbers_can_be_called_categories():
+    table = np.column_stack([np.random.default_rng(0).integers(0, 40, 300), np.zeros(300)])
+    y = np.isin(
+        table[:, 0], [1, 3, 4, 8, 11, 17, 18, 20, 21, 26, 33, 35, 37]
+    ) * 5.0 + 0.1 * np.random.default_rng(1).normal(size=300)
+    model = GCPBoostingRegressor(max_iter=100, random_state=0, categorical_features=[0]).fit(table, y)
+    assert list(model.categories_) == [0]
+    assert metrics.rmse(y, model.predict(table)) < 1.5
+
+
+def test_models_survive_a_file(frame, tmp_path):
+    table, y = frame
+    model = GCPBoostingRegressor(**QUICK, n_members=2).fit(table, y)
+    again = load(save(model, tmp_path / "trees.levelhead"))
+    one, two = model.predict_dist(table), again.predict_dist(table)
+    np.testing.assert_array_equal(one.member_mean, two.member_mean)
+    np.testing.assert_array_equal(one.member_var, two.member_var)
+    np.testing.assert_array_equal(again.audit(table, y).p_outlier, model.audit(table, y).p_outlier)
+    assert again.shape_ == model.shape_
+
+
+def test_a_file_with_a_broken_tree_is_refused(frame, tmp_path):
+    import json
+    import zipfile
+
+    path = save(GCPBoostingRegressor(**QUICK).fit(*frame), tmp_path / "good")
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    document = members["levelhead.json"].decode()
+    assert json.loads(document)["model"]["instance"] == "levelhead.GCPBoostingRegressor"
+    members["levelhead.json"] = document.replace("split_feature=", "split_feature=9", 1).encode()
+    with zipfile.ZipFile(tmp_path / "bad", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ModelFileError, match="asks for feature"):
+        load(tmp_path / "bad")
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"learning_rate": 0}, "learning_rate is 0; give a number above 0"),
+        ({"max_iter": 0}, "max_iter is 0; give a whole number"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes is 1; give a whole number of at least 2"),
+        ({"subsample": 1.5}, "subsample is 1.5"),
+        ({"n_members": True}, "n_members is True"),
+        ({"contamination": 1.0}, "contamination is 1.0; give None, 'auto' or a share"),
+        ({"categorical_features": "all"}, "categorical_features is 'all'"),
+        ({"categorical_features": [7]}, "categorical_features names 7"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        GCPBoostingRegressor(**settings).fit(X, Y)
+
+
+def test_infinite_inputs_are_named():
+    spoilt = X.copy()
+    spoilt[4, 1] = np.inf
+    with pytest.raises(ValueError, match="first in column 1, row 4"):
+        GCPBoostingRegressor(**QUICK).fit(spoilt, Y)

@@ -1,0 +1,133 @@
+"""Trees as text: what LightGBM grew answers the same, and nothing else passes."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+lgb = pytest.importorskip("lightgbm")
+
+from levelhead.estimators import _forests  # noqa: E402
+from levelhead.estimators._forests import Forest  # noqa: E402
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 4))
+X[:, 3] = RNG.integers(0, 70, 400)
+X[RNG.random(X.shape) < 0.1] = np.nan
+GAP = np.isnan(X[:, 1])  # only a threshold of ∞ tells a gap from every number
+Y = 5 * GAP + 3 * np.nan_to_num(X[:, 0]) + 4 * np.isin(X[:, 3], [1, 5, 9, 40, 41, 42, 66])
+NEW = np.where(RNG.random((300, 4)) < 0.1, np.nan, RNG.normal(size=(300, 4)))
+NEW[:, 3] = RNG.integers(-2, 90, 300)
+SETTINGS = {"verbosity": -1, "num_leaves": 8, "objective": "none", "min_data_per_group": 3, "cat_smooth": 1}
+
+
+@pytest.fixture(scope="module")
+def booster():
+    grown = lgb.Booster(SETTINGS, lgb.Dataset(X, Y, categorical_feature=[3], params=SETTINGS))
+    for _ in range(30):
+        grown.update(fobj=lambda at, _: (at - Y, np.ones(len(Y))))
+    return grown
+
+
+@pytest.fixture(scope="module")
+def forest(booster):
+    return Forest.of(booster, 20)
+
+
+def test_it_answers_like_the_booster_with_gaps_and_categories_never_seen(booster, forest):
+    assert forest.n_trees == 20
+    assert "cat_threshold" in forest.text
+    assert "inf" in forest.text
+    expected = booster.predict(NEW, num_iteration=20)
+    np.testing.assert_array_equal(forest.predict(NEW), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(NEW), expected)
+
+
+def test_trees_without_a_split_are_trees_too():
+    flat = lgb.Booster(SETTINGS, lgb.Dataset(X, Y * 0, params=SETTINGS))
+    flat.update(fobj=lambda at, _: (at, np.ones(len(Y))))
+    assert (Forest.of(flat, 1).predict(NEW) == 0).all()
+
+
+def altered(forest, name, change):
+    """The text with another value in the first tree that has the line."""
+    blocks = forest.text.split("\n\n")
+    place = next(k for k, block in enumerate(blocks) if f"\n{name}=" in f"\n{block}")
+    lines = blocks[place].split("\n")
+    lines = [
+        f"{name}={change(line.partition('=')[2])}" if line.startswith(f"{name}=") else line for line in lines
+    ]
+    blocks[place] = "\n".join(line for line in lines if line != f"{name}=None")
+    return "\n\n".join(blocks)
+
+
+def entry(k, value):
+    def change(text):
+        entries = text.split()
+        entries[k] = str(value)
+        return " ".join(entries)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("num_leaves", lambda _: "9", "entries"),
+        ("num_leaves", lambda _: "99999999", "leaves"),
+        ("num_leaves", lambda _: "0", "leaves"),
+        ("num_cat", lambda _: "-1", "categorical"),
+        ("split_feature", entry(0, 4), "asks for feature 4 of 4"),
+        ("split_feature", entry(0, -1), "asks for feature"),
+        ("split_feature", entry(0, "1.5"), "whole numbers"),
+        ("left_child", entry(0, 0), "hang together"),
+        ("left_child", entry(0, 7000), "hang together"),
+        ("right_child", entry(-1, -9), "hang together"),
+        ("right_child", lambda text: text.rpartition(" ")[0], "entries"),
+        ("decision_type", entry(0, 16), "kind of decision"),
+        ("decision_type", entry(0, 12), "kind of decision"),
+        ("threshold", entry(0, "nan"), "has the line"),
+        ("leaf_value", entry(0, "inf"), "has the line"),
+        ("leaf_value", entry(0, "1e999"), "finite"),
+        ("leaf_value", lambda _: None, "entries"),
+        ("cat_boundaries", entry(-1, 10**9), "entries"),
+        ("cat_boundaries", entry(0, 1), "entries|fit its splits"),
+        ("cat_threshold", entry(0, 2**32), "32 bits"),
+        ("shrinkage", lambda _: "1\nfile=/etc/passwd", "has the line"),
+    ],
+)
+def test_what_no_tree_can_be_is_refused(forest, name, change, message):
+    with pytest.raises(ValueError, match=message):
+        Forest(4, altered(forest, name, change))
+
+
+def test_a_cycle_of_nodes_is_refused():
+    tree = {
+        "num_leaves": "3", "num_cat": "0", "split_feature": "0 0", "threshold": "0 1", "decision_type": "2 2",
+        "left_child": "-1 -2", "right_child": "1 -3", "leaf_value": "1 2 3", "shrinkage": "1",
+    }  # fmt: skip
+    text = lambda tree: "\n".join(f"{k}={v}" for k, v in tree.items())
+    np.testing.assert_array_equal(Forest(1, text(tree)).predict(np.array([[-1.0], [0.5], [2.0]])), [1, 2, 3])
+    with pytest.raises(ValueError, match="hang together"):
+        Forest(1, text(tree | {"left_child": "1 -2", "right_child": "-1 0"}))
+
+
+def test_only_checked_lines_reach_the_library(forest):
+    told = Forest(4, altered(forest, "shrinkage", lambda text: f"{text}\nleaf_const=1 2 3"))
+    assert "leaf_const" not in told.text
+    assert told == forest
+
+
+@pytest.mark.parametrize("n_features", [0, -1, 2**30])
+def test_an_absurd_number_of_features_is_refused(forest, n_features):
+    with pytest.raises(ValueError, match="features"):
+        Forest(n_features, forest.text)
+
+
+def test_without_the_library_the_error_says_what_to_install(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(_forests.importlib, "import_module", missing)
+    with pytest.raises(ImportError, match=r"pip install 'levelhead\[boosting\]'"):
+        _forests.lightgbm()
