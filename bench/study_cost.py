@@ -16,8 +16,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 import frameworks
+import numpy as np
 import torch
 
 from levelhead import datasets

@@ -154,6 +154,7 @@ def test_a_column_that_only_names_the_rows_is_no_input(written: Write) -> None:
     assert [remark.split(":")[0] for remark in table.remarks] == ["flat", "flat_id"]
     assert "--keep flat_id makes it an input" in table.remarks[1]
     assert "flat_id" in training_table(path, "y", keep=["flat_id"]).X
+    assert list(training_table(path, "y", keep="all").X.columns) == list(NAMES)
     with pytest.raises(TableError, match="did you mean 'flat_id'"):
         training_table(path, "y", keep=["flatid"])
 

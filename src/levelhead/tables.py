@@ -20,7 +20,7 @@ import importlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def training_table(
     *,
     id_column: str | None = None,
     drop: Collection[str] = (),
-    keep: Collection[str] = (),
+    keep: Collection[str] | Literal["all"] = (),
 ) -> TrainingTable:
     """Read inputs and labels; rows whose label is missing or no number are left out and named.
 
@@ -92,10 +92,10 @@ def training_table(
     target : column of the labels.
     id_column : column that names the rows; it is no input.
     drop : other columns that are no inputs.
-    keep : columns that are inputs although they look like names of the rows.
+    keep : columns that are inputs although they look like names of the rows, or "all".
     """
     frame = read(path)
-    choose(frame, keep, path)
+    choose(frame, () if keep == "all" else keep, path)
     aside = [target, *([id_column] if id_column is not None else []), *drop]
     choose(frame, aside, path)
     y, remarks = _labels(frame[target], target)
@@ -108,7 +108,7 @@ def training_table(
             f"{path} has no column besides {', '.join(map(repr, aside))} to predict {target!r} from"
         )
     inputs, more = _with_numbers(inputs.iloc[kept].reset_index(drop=True), kept)
-    inputs, names = _without_names(inputs, keep)
+    inputs, names = (inputs, []) if keep == "all" else _without_names(inputs, keep)
     identity = None if id_column is None else frame[id_column].to_numpy()[kept]
     return TrainingTable(inputs, y[kept], kept + 1, identity, (*remarks, *more, *names), frame)
 

@@ -167,7 +167,7 @@ def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, mon
     monkeypatch.setattr(grid_search, "run_study", lambda *_, **__: None)
     monkeypatch.setattr(grid_search, "_score", lambda *_: 0.5)
     part = ("--methods", "Beta", "--datasets", "yacht", "--splits", 1, "--backend", "serial")
-    done = call("study", "search", *part, "--epochs", 2, "--out", "grid.csv", cwd=tmp_path)
+    done = call("study", "search", *part, "--epochs", 2, "--choices", "grid.csv", cwd=tmp_path)
     assert done.code == 0, done.err
     settings = grid_search.chosen(grid_search.read_choices(tmp_path / "grid.csv"))
     assert settings == {("Beta", "yacht"): Hyperparameters(1e-3, 0.0, 2, 0.5), ("Gamma", "yacht"): before}

@@ -111,7 +111,7 @@ def evaluate(
 ) -> None:
     """Measure a model on a table with labels: error, calibration, and what its uncertainty is worth."""
     loaded = levelhead.load(model)
-    table = tables.training_table(data, target)
+    table = tables.training_table(data, target, keep="all")  # the model knows its inputs
     answer = _prediction(loaded, table.X, data)
     told = _measures(table.y, answer)
     if as_json:
