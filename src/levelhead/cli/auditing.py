@@ -58,7 +58,7 @@ def audit(
             id_column=id_column,
             inputs=model[:-1].transform(table.X),
             title=f"Labels of {target} in {data.name}",
-            remarks=table.remarks,
+            remarks=(*table.remarks, f"Estimator: {why(model)}."),
         )
         output.write_csv(suspects, labels)
         _draw(verdict, picture)

@@ -150,7 +150,7 @@ def _payload(
         "verdict": encoding.packed(verdict[shown]),
         "place": encoding.packed(place[shown].astype(np.int32)),
         "trust": encoding.packed(encoding.coarse(trust, 1e-3 * trust).astype(np.float32))
-        if np.isfinite(trust).any()
+        if panels.tells_trust(audit)
         else None,
     }
     data: dict[str, Any] = {

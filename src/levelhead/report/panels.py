@@ -42,7 +42,7 @@ def of_audit(
                 (audit.given_label, f"given {name}"),
                 shapes=[_diagonal(audit)],
             ),
-            "Each point is a label. On the line, it is what a network expected that had not seen it.",
+            "Each point is a label. On the line, it is what a model expected that had not seen it.",
             height=300,
         ),
         Panel(
@@ -68,7 +68,7 @@ def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
             "How far clean labels scatter around what is expected: where it is large, only gross errors can be told.",
         )
     ]
-    if np.isfinite(audit.trust).any():
+    if tells_trust(audit):
         said = "α of each prediction: where it is small, the labels nearby hold wrong ones."
         shown.append(("trust", "Trust", (audit.trust, "α"), said))
     return [
@@ -80,6 +80,12 @@ def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
         )
         for name, title, (y, words), said in shown
     ]
+
+
+def tells_trust(audit: Audit) -> bool:
+    """Whether the model has a trust that differs from row to row."""
+    known = audit.trust[np.isfinite(audit.trust)]
+    return known.size > 0 and bool(known.max() > 1.001 * known.min())
 
 
 class _Drawer:
@@ -173,7 +179,12 @@ def _log_axis(values: FloatArray) -> dict[str, Any]:
     decades = np.arange(np.floor(low), np.ceil(high) + 1, max(1, (high - low) // 6))
     ticks = np.array([step * 10.0**decade for decade in decades for step in steps])
     ticks = ticks[(np.log10(ticks) > low - 0.3) & (np.log10(ticks) < high + 0.3)]
-    return {"tickvals": np.log10(ticks), "ticktext": [f"{tick:.6g}" for tick in ticks]}
+    room = max(0.15 - 0.5 * (high - low), 0.06 * (high - low))  # also where all values are equal
+    return {
+        "tickvals": np.log10(ticks),
+        "ticktext": [f"{tick:.6g}" for tick in ticks],
+        "range": [low - room, high + room],
+    }
 
 
 def _histogram(p: FloatArray, verdict: NDArray[np.uint8]) -> dict[str, Any]:
