@@ -60,8 +60,8 @@ docs: $(call has,docs cli)
 	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The peers come with the extra `bench`. `bench/accuracy.py` and `bench/audit.py` take longer and resume: run them by hand;
-# `bench/study_cost.py` needs the public data sets.
+# The peers come with the extra `bench`. `bench/accuracy.py`, `bench/audit.py` and `bench/peers.py` take longer and
+# resume: run them by hand; `bench/study_cost.py` needs the public data sets.
 bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py
 	$(BIN)/python bench/engine.py

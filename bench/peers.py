@@ -1,6 +1,6 @@
 """Robust trees and networks beside what people use on tables, everything in one run on the same splits.
 
-python bench/peers.py [--datasets boston …] [--shares 0 5 20] [--seeds 10] [--peers NAME …] [--table] [--time]
+python bench/peers.py [--datasets boston …] [--shares 0 5 20] [--seeds 10] [--peers NAME …] [--table]
 
 Protocol of the paper's Table 1 on its first split seeds. Every peer also runs behind a simple out-of-fold cleaning,
 because that is what a careful person would do: labels are dropped whose residual from LightGBM L1, out of five folds,
@@ -28,7 +28,7 @@ from levelhead.contamination import Replaced
 from levelhead.datasets import load
 
 RESULT = Path(__file__).parent / "results/peers.csv"
-TABLE = Path(__file__).parents[1] / "docs/tables/peers.md"
+TABLES = Path(__file__).parents[1] / "docs/tables"
 COLUMNS = ("dataset", "share", "seed", "method", "rmse", "auc", "nll", "seconds", "auroc", "chosen")
 CUT = 4.0  # robust standard deviations of a residual that the cleaning still accepts
 CLEANED = " cleaned"
@@ -243,6 +243,31 @@ def table(rows: list[dict]) -> str:
     return "\n".join(lines).strip()
 
 
+def audit_table(rows: list[dict], beside: list[dict]) -> str:
+    """AUROC of our audits and, from bench/audit.py, of cleanlab's on the same splits with the same wrong labels."""
+    theirs = {
+        (r["data"], r["errors"], r["seed"]): float(r["auroc"]) for r in beside if r["method"] == "cleanlab"
+    }
+    names = list(OURS)[:2]
+    ours_ = {(r["dataset"], r["share"], r["seed"], r["method"]): r["auroc"] for r in rows if r["auroc"]}
+    lines = [
+        f"| data | wrong labels | splits | {' | '.join(names)} | cleanlab |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for dataset in DATASETS:
+        for share in map(str, SHARES[1:]):
+            key = lambda seed: (dataset, f"replaced {share} %", seed)  # noqa: B023
+            both = [
+                s for s in map(str, SEEDS) if key(s) in theirs and (dataset, share, s, names[-1]) in ours_
+            ]
+            if not both:
+                continue
+            mine = [np.mean([float(ours_[dataset, share, s, name]) for s in both]) for name in names]
+            shown = [f"{value:.3f}" for value in (*mine, np.mean([theirs[key(s)] for s in both]))]
+            lines.append(f"| {dataset} | {share} % | {len(both)} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
 def _mean(runs: dict, seeds: set, column: str) -> float:
     values = [float(runs[seed][column] or "inf") for seed in seeds if seed in runs]
     return float(np.mean(values)) if len(values) == len(seeds) and values else np.inf
@@ -252,29 +277,6 @@ def _squared(std: np.ndarray) -> np.ndarray:
     return np.maximum(std, 1e-9) ** 2
 
 
-def time_beside_lightgbm() -> str:
-    """Seconds of one fit over those of LightGBM with the same number of trees for each of two quantities."""
-    import lightgbm as lgb
-
-    lines = []
-    for dataset in ("concrete", "power"):
-        spoilt, _, _ = rows_of(dataset, 5, SEEDS[0])
-        X, y = np.asarray(spoilt.X), spoilt.y
-        mine, theirs = [], []
-        for _ in range(3):
-            began = time.perf_counter()
-            model = GCPBoostingRegressor(random_state=0, n_jobs=1).fit(X, y)
-            mine.append(time.perf_counter() - began)
-            settings = {"num_leaves": 15, "min_data_in_leaf": 3, "learning_rate": 0.05, "num_threads": 1}
-            began = time.perf_counter()
-            for _ in range(2):
-                lgb.train(settings | {"verbosity": -1}, lgb.Dataset(X, y), model.n_iter_)
-            theirs.append(time.perf_counter() - began)
-        ratio = np.median(mine) / np.median(theirs)
-        lines.append(f"{dataset}: {model.n_iter_} trees; a fit takes {ratio:.2f} × LightGBM's time")
-    return "\n".join(lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", nargs="+", default=DATASETS)
@@ -282,7 +284,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=len(SEEDS))
     parser.add_argument("--peers", nargs="+", help="methods, '… cleaned' included; default: all")
     parser.add_argument("--table", action="store_true", help="only print what is stored")
-    parser.add_argument("--time", action="store_true", help="also time a fit beside LightGBM")
     options = parser.parse_args()
     there = {name: importlib.util.find_spec(package) is not None for name, (_, package) in PEERS.items()}
     missing = [name for name, found in there.items() if not found]
@@ -298,11 +299,10 @@ def main() -> None:
         for method in methods
     ]
     run_missing(RESULT, COLUMNS, [] if options.table else specs, run)
-    text = table(read(RESULT))
-    print(text)
-    TABLE.write_text(f"{text}\n")
-    if options.time:
-        print(time_beside_lightgbm())
+    rows, beside = read(RESULT), read(RESULT.with_name("audit.csv"))
+    for name, text in (("peers", table(rows)), ("peers_audit", audit_table(rows, beside))):
+        print(f"{text}\n")
+        (TABLES / f"{name}.md").write_text(f"{text}\n")
 
 
 if __name__ == "__main__":

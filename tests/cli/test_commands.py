@@ -1,5 +1,6 @@
 """The commands as a user runs them: processes of their own that read and write files."""
 
+import json
 import re
 from pathlib import Path
 
@@ -53,6 +54,26 @@ def test_audit_finds_planted_errors(flats, run, tmp_path: Path) -> None:
     assert forced.json["suspect_rows"] == found["row"].tolist()  # the same seed, the same verdict
     low, high = forced.json["share_wrong_interval"]
     assert low <= forced.json["share_wrong"] <= high
+
+
+@pytest.mark.parametrize("kind", ["network", "trees"])
+def test_the_estimator_can_be_chosen(
+    kind: str, flats, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ("fit", str(flats.path), "-t", "rent", "--drop", "id", "-o", "m", "--members", "1", "--json")
+    done = CliRunner().invoke(app, [*arguments, "--estimator", kind])
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["estimator"] == {"network": "networks", "trees": "trees"}[kind]
+    classes = {"network": levelhead.GCPRegressor, "trees": levelhead.GCPBoostingRegressor}
+    assert isinstance(levelhead.load("m")[-1], classes[kind])
+
+
+def test_trees_know_no_time_budget(flats, tmp_path: Path) -> None:
+    arguments = ["fit", str(flats.path), "-t", "rent", "-o", str(tmp_path / "m"), "--estimator", "trees"]
+    done = CliRunner().invoke(app, [*arguments, "--time-budget", "9"])
+    assert done.exit_code == 1
+    assert "leave it out for trees" in done.stderr
 
 
 def test_the_demo_shows_what_the_method_is_worth(run, tmp_path: Path) -> None:

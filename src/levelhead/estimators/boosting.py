@@ -26,7 +26,7 @@ _FEW = 10  # different rows, below which nothing can be held out
 _ROUNDS_OF_FEW = 10
 _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
 _LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
-_LEAST_ALPHA = 2.0  # in the members' weights: wrong labels are known by then, and clean ones should count
+_LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
 
 
 class GCPBoostingRegressor(AnsweringRegressor):

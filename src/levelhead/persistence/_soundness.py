@@ -45,7 +45,7 @@ def check_instance(instance: Any) -> None:
         parts = vars(instance).get(name, [])
         if type(parts) is not list or not all(type(part) is kind for part in parts):
             raise ModelFileError(
-                f"{type(instance).__name__}.{name} holds something that is no {kind.__name__}"
+                f"{type(instance).__name__}.{name} holds something that is no {kind.__name__.lower()}"
             )
 
 
