@@ -67,15 +67,16 @@ def test_wrong_labels_count_for_neither_and_misunderstood_ones_for_both():
     blind = 0.1 * np.resize([1, -1], 40)
     blind[20] = 50  # a clean label that the second model cannot explain, and calls wrong
     other = Audit.from_residuals(y, blind, spread)
-    errors = compare(y, fine, other)
+    errors = compare(y, [fine], [other])
     assert errors.network == pytest.approx(0.1, rel=0.05)
     assert errors.trees > 5
 
 
 def test_many_rows_are_compared_on_some_and_fitted_on_all(monkeypatch, quick):
-    monkeypatch.setattr(automatic, "_TRIAL_ROWS", 100)
+    monkeypatch.setattr(automatic, "_FEW_ROWS", 200)
+    monkeypatch.setattr(automatic, "_TRIAL_ROWS", 250)
     model = AutoRegressor(n_members=1, random_state=0).fit(X, STEPS)
-    assert "on 100 rows" in model.reason_
+    assert "on 50 rows" in model.reason_
     assert len(model.oof_prediction_) == 300
 
 
@@ -89,7 +90,7 @@ def test_without_lightgbm_it_is_networks_and_says_so(monkeypatch, quick):
 def test_few_rows_allow_no_comparison(quick):
     model = AutoRegressor(n_members=1, random_state=0).fit(X[:20], STEPS[:20])
     assert model.chosen_ == "network"
-    assert "fewer than 30 different rows" in model.reason_
+    assert "fewer than 60 rows" in model.reason_
     assert model.comparison_ is None
 
 

@@ -1,12 +1,14 @@
 """Networks or trees? Whichever meets labels better that it has not seen."""
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, check_X_y
 
 from levelhead import metrics
 from levelhead.auditing import LEAST_ROWS, Audit
@@ -17,6 +19,8 @@ from levelhead.prediction import Interval, Prediction
 Kind = Literal["auto", "network", "trees"]
 KINDS = ("auto", "network", "trees")
 _TRIAL_ROWS = 3000  # networks and trees are compared on so many rows; more would take long and change little
+_FEW_ROWS = 1000  # up to so many, each row is held out once; with more, one fifth says enough
+_FOLDS, _FEWER_FOLDS = 5, 3
 
 
 class Comparison(NamedTuple):
@@ -34,20 +38,36 @@ def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int
     return cls(n_members=n_members, random_state=random_state, n_jobs=n_jobs)
 
 
-def compare(y: np.ndarray, network: Audit, trees: Audit) -> Comparison:
+def compare(y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit]) -> Comparison:
     """Root mean squared residuals of unseen labels, each label counted as far as one of the two trusts it.
 
     A label counts for both or for neither, so no model gains by calling those wrong which it does not understand.
     """
-    weight = np.maximum(network.label_quality, trees.label_quality)
-    error = lambda audit: float(np.sqrt(np.average((y - audit.predicted_label) ** 2, weights=weight)))
+    weight = np.maximum(_joined(network, "label_quality"), _joined(trees, "label_quality"))
+
+    def error(audits: Sequence[Audit]) -> float:
+        return float(np.sqrt(np.average((y - _joined(audits, "predicted_label")) ** 2, weights=weight)))
+
     return Comparison(error(network), error(trees))
+
+
+def _joined(audits: Sequence[Audit], part: str) -> np.ndarray:
+    return np.concatenate([getattr(audit, part) for audit in audits])
+
+
+def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows to fit and rows to judge by: each row once in a small table, a fifth of some rows in a large one."""
+    some = np.random.default_rng(seed).permutation(n)[:_TRIAL_ROWS]
+    if n <= _FEW_ROWS:
+        return [(np.sort(some[a]), np.sort(some[b])) for a, b in KFold(_FEWER_FOLDS).split(some)]
+    held = len(some) // _FOLDS
+    return [(np.sort(some[held:]), np.sort(some[:held]))]
 
 
 class AutoRegressor(RegressorMixin, BaseEstimator):
     """The better of `GCPRegressor` and `GCPBoostingRegressor` for a table, found on labels they had not seen.
 
-    Without the extra `boosting`, or with fewer than 30 different rows, it is the network.
+    Without the extra `boosting`, or with fewer than 60 rows, it is the network.
 
     Parameters
     ----------
@@ -59,7 +79,7 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
     ----------
     chosen_ : "network" or "trees".
     reason_ : why, in a sentence.
-    comparison_ : the robust out-of-fold errors of both, or None if there was nothing to compare.
+    comparison_ : the errors of both on trusted labels held out, or None if there was nothing to compare.
     estimator_ : the fitted estimator that answers.
 
     Examples
@@ -79,7 +99,10 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X, y, sample_weight=None):
-        """Fit both kinds, or with many rows both to some of them, and keep the better one.
+        """Compare both kinds on rows held out, and fit the better one to all rows.
+
+        Out-of-fold predictions do not serve for that: they come from single models before their last training,
+        and networks gain more from both than trees do.
 
         Parameters
         ----------
@@ -88,41 +111,37 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
         sample_weight : n weights ≥ 0.
         """
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        network = GCPRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs)
-        trees = GCPBoostingRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs)
+        kinds = {
+            "network": GCPRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
+            "trees": GCPBoostingRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
+        }
         self.comparison_, self.chosen_ = None, "network"
         if importlib.util.find_spec("lightgbm") is None:
-            self.estimator_ = network.fit(X, y, sample_weight)
             install = "pip install 'levelhead[boosting]'"
             self.reason_ = f"networks, because trees need LightGBM, which is not installed: {install}"
-            return self._tell()
-        some = self._trial_rows(X, seed)
-        trial = X if some is None else _rows(X, some)
-        labels = y if some is None else np.asarray(y)[some]
-        weight = sample_weight if some is None or sample_weight is None else np.asarray(sample_weight)[some]
-        network.fit(trial, labels, weight)
-        if not hasattr(network, "oof_prediction_"):
-            self.reason_ = f"networks, because fewer than {LEAST_ROWS} different rows allow no comparison"
-            self.estimator_ = network
-            return self._tell()
-        trees.fit(trial, labels, weight)
-        self._choose(trial, np.ravel(np.asarray(labels, dtype=np.float64)), network, trees, some is not None)
-        chosen = network if self.chosen_ == "network" else trees
-        self.estimator_ = chosen if some is None else chosen.fit(X, y, sample_weight)
+        elif X is not None and _num_samples(X) < 2 * LEAST_ROWS:
+            self.reason_ = f"networks, because fewer than {2 * LEAST_ROWS} rows allow no comparison"
+        else:
+            self._compare(X, y, sample_weight, kinds, seed)
+        self.estimator_ = kinds[self.chosen_].fit(X, y, sample_weight)
         return self._tell()
 
-    def _trial_rows(self, X, seed: int) -> np.ndarray | None:
-        n = _num_samples(X)
-        if n <= 1.5 * _TRIAL_ROWS:
-            return None
-        return np.sort(np.random.default_rng(seed).choice(n, _TRIAL_ROWS, replace=False))
-
-    def _choose(self, X, y, network, trees, partial: bool) -> None:
-        errors = self.comparison_ = compare(y, network.audit(X, y), trees.audit(X, y))
+    def _compare(self, X, y, sample_weight, kinds, seed: int) -> None:
+        X, labels = check_X_y(X, y, accept_sparse="csr", y_numeric=True, estimator=self)
+        audits: dict[str, list[Audit]] = {kind: [] for kind in kinds}
+        held_out = []
+        for kept, held in _trials(len(labels), seed):
+            weight = None if sample_weight is None else np.asarray(sample_weight)[kept]
+            for kind, model in kinds.items():
+                fitted = clone(model).fit(X[kept], labels[kept], weight)
+                audits[kind].append(fitted.audit(X[held], labels[held]))
+            held_out.append(held)
+        errors = self.comparison_ = compare(labels[np.concatenate(held_out)], **audits)
         self.chosen_ = "trees" if errors.trees < errors.network else "network"
         better, worse = sorted(errors)
         names = {"trees": ("trees", "networks"), "network": ("networks", "trees")}[self.chosen_]
-        rows = f"{_TRIAL_ROWS:,} rows" if partial else "rows"
+        n_held = sum(map(len, held_out))
+        rows = "rows" if n_held == len(labels) else f"{n_held:,} rows"
         self.reason_ = (
             f"{names[0]}, because on {rows} that they had not seen their error on trusted labels is {better:.4g}, "
             f"that of {names[1]} {worse:.4g}"
@@ -176,7 +195,3 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
     def _fitted(self):
         check_is_fitted(self, "estimator_")
         return self.estimator_
-
-
-def _rows(X, some: np.ndarray):
-    return X.iloc[some] if hasattr(X, "iloc") else X[some]
