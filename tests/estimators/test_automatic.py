@@ -48,11 +48,12 @@ def test_smooth_tables_get_networks_and_says_why(tmp_path):
     wrong[::15] += 10
     model = AutoRegressor(n_members=1, random_state=0).fit(X, wrong)
     assert model.chosen_ == "network"
-    assert isinstance(model.estimator_, GCPRegressor)
+    assert [type(part) for part in model.estimators_] == [GCPRegressor]
     assert model.comparison_.network < model.comparison_.trees
     assert model.reason_.startswith(
-        "networks, because on rows that they had not seen their error on trusted labels is"
+        "networks, because on rows not seen before the error on trusted labels is"
     )
+    assert "that of trees" in model.reason_
     again = load(save(model, tmp_path / "auto"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.reason_ == model.reason_
@@ -70,6 +71,34 @@ def test_wrong_labels_count_for_neither_and_misunderstood_ones_for_both():
     errors = compare(y, [fine], [other])
     assert errors.network == pytest.approx(0.1, rel=0.05)
     assert errors.trees > 5
+    assert errors.both == pytest.approx(errors.trees / 2, rel=0.05)
+
+
+def test_what_is_steps_and_waves_gets_both(tmp_path, monkeypatch, quick):
+    rng = np.random.default_rng(1)
+    inputs = rng.uniform(-1, 1, size=(400, 3))
+    truth = np.sin(4 * inputs[:, 0] + 2 * inputs[:, 1]) + np.sign(inputs[:, 2])
+    y = truth + 0.1 * rng.normal(size=400)
+    wrong = rng.choice(400, 20, replace=False)
+    y[wrong] += rng.choice([-8, 8], size=20)
+    monkeypatch.setattr(automatic, "compare", lambda *_, **__: automatic.Comparison(2.0, 3.0, 1.0))
+    model = AutoRegressor(n_members=2, random_state=0).fit(inputs, y)
+    assert model.chosen_ == "both"
+    assert model.reason_.startswith("networks and trees together, because ")
+    network, trees = (part.predict_dist(inputs) for part in model.estimators_)
+    answer = model.predict_dist(inputs)
+    np.testing.assert_allclose(answer.mean, (network.mean + trees.mean) / 2)
+    between = (network.mean - trees.mean) ** 2 / 4
+    np.testing.assert_allclose(answer.var, (network.var + trees.var) / 2 + between)
+    assert model.contamination_ == pytest.approx(0.05, abs=0.02)
+    verdict = model.audit(inputs, y)
+    assert set(wrong) <= set(verdict.issues)
+    assert len(verdict.issues) <= 23
+    assert set(model.audit(inputs[wrong[:3]], y[wrong[:3]]).issues) == {0, 1, 2}  # a few rows alone
+    assert len(model.oof_prediction_) == 400
+    again = load(save(model, tmp_path / "both"))
+    np.testing.assert_array_equal(again.predict(inputs), model.predict(inputs))
+    assert again.contamination_ == model.contamination_
 
 
 def test_many_rows_are_compared_on_some_and_fitted_on_all(monkeypatch, quick):

@@ -1,4 +1,4 @@
-"""Networks or trees? Whichever meets labels better that it has not seen."""
+"""Networks, trees or both? Whichever meets labels best that it has not seen."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -15,23 +15,34 @@ from levelhead.auditing import LEAST_ROWS, Audit
 from levelhead.estimators.boosting import GCPBoostingRegressor
 from levelhead.estimators.gcp import GCPRegressor
 from levelhead.prediction import Interval, Prediction
+from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
 
 Kind = Literal["auto", "network", "trees"]
 KINDS = ("auto", "network", "trees")
 _TRIAL_ROWS = 3000  # networks and trees are compared on so many rows; more would take long and change little
 _FEW_ROWS = 1000  # up to so many, each row is held out once; with more, one fifth says enough
 _FOLDS, _FEWER_FOLDS = 5, 3
+_NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
 
 
 class Comparison(NamedTuple):
-    """Errors on the clean labels among those that a model had not seen: the robust score of both kinds."""
+    """Errors on the clean labels among those that a model had not seen: the robust score of each."""
 
     network: float
     trees: float
+    both: float
+
+
+class Unseen(NamedTuple):
+    """What models expect of labels that they had not seen, and their trust α."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    trust: np.ndarray
 
 
 def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int = -1):
-    """The estimator of a kind: "network", "trees", or "auto", which finds out which of the two is better."""
+    """The estimator of a kind: "network", "trees", or "auto", which finds out what is best."""
     if kind not in KINDS:
         raise ValueError(f"estimator is {kind!r}; choose one of {', '.join(KINDS)}")
     cls = {"auto": AutoRegressor, "network": GCPRegressor, "trees": GCPBoostingRegressor}[kind]
@@ -41,18 +52,38 @@ def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int
 def compare(y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit]) -> Comparison:
     """Root mean squared residuals of unseen labels, each label counted as far as one of the two trusts it.
 
-    A label counts for both or for neither, so no model gains by calling those wrong which it does not understand.
+    A label counts for all or for none, so no model gains by calling those wrong which it does not understand.
     """
-    weight = np.maximum(_joined(network, "label_quality"), _joined(trees, "label_quality"))
+    expected = [np.concatenate([audit.predicted_label for audit in audits]) for audits in (network, trees)]
+    quality = [np.concatenate([audit.label_quality for audit in audits]) for audits in (network, trees)]
+    weight = np.maximum(*quality)
 
-    def error(audits: Sequence[Audit]) -> float:
-        return float(np.sqrt(np.average((y - _joined(audits, "predicted_label")) ** 2, weights=weight)))
+    def error(mean: np.ndarray) -> float:
+        return float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
 
-    return Comparison(error(network), error(trees))
+    return Comparison(error(expected[0]), error(expected[1]), error(np.mean(expected, axis=0)))
 
 
-def _joined(audits: Sequence[Audit], part: str) -> np.ndarray:
-    return np.concatenate([getattr(audit, part) for audit in audits])
+def mixture(answers: Sequence[Prediction]) -> Prediction:
+    """All members of several predictions side by side."""
+    if len(answers) == 1:
+        return answers[0]
+    parts = {
+        name: np.concatenate([np.atleast_2d(getattr(answer, f"member_{name}")) for answer in answers])
+        for name in ("mean", "var", "alpha", "sigma")
+    }
+    return Prediction(parts["mean"], parts["var"], alpha=parts["alpha"], sigma=parts["sigma"])
+
+
+def together(audits: Sequence[Audit]) -> Unseen:
+    """Audits of the same rows by several models as one: mean and variance of their mixture, the smallest trust."""
+    means = np.stack([audit.predicted_label for audit in audits])
+    variances = np.stack([audit.std**2 for audit in audits])
+    return Unseen(
+        means.mean(axis=0),
+        variances.mean(axis=0) + means.var(axis=0),
+        np.min([audit.trust for audit in audits], axis=0),
+    )
 
 
 def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -65,22 +96,23 @@ def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 class AutoRegressor(RegressorMixin, BaseEstimator):
-    """The better of `GCPRegressor` and `GCPBoostingRegressor` for a table, found on labels they had not seen.
+    """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever is best on labels they had not seen.
 
     Without the extra `boosting`, or with fewer than 60 rows, it is the network.
 
     Parameters
     ----------
-    n_members : members of the ensemble.
+    n_members : members of each ensemble.
     random_state : seed.
     n_jobs : threads; -1 means all cores.
 
     Attributes
     ----------
-    chosen_ : "network" or "trees".
+    chosen_ : "network", "trees" or "both".
     reason_ : why, in a sentence.
-    comparison_ : the errors of both on trusted labels held out, or None if there was nothing to compare.
-    estimator_ : the fitted estimator that answers.
+    comparison_ : the errors on trusted labels held out, or None if there was nothing to compare.
+    estimators_ : the fitted estimators that answer; the members of both have equal say.
+    separation_ : share of wrong labels, with its standard error; None without one.
 
     Examples
     --------
@@ -93,13 +125,15 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
     'trees'
     """
 
+    separation_: ContaminationEstimate | None
+
     def __init__(self, n_members=5, *, random_state=None, n_jobs=-1):
         self.n_members = n_members
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X, y, sample_weight=None):
-        """Compare both kinds on rows held out, and fit the better one to all rows.
+        """Compare both kinds and their mixture on rows held out, and fit the best to all rows.
 
         Out-of-fold predictions do not serve for that: they come from single models before their last training,
         and networks gain more from both than trees do.
@@ -123,7 +157,9 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
             self.reason_ = f"networks, because fewer than {2 * LEAST_ROWS} rows allow no comparison"
         else:
             self._compare(X, y, sample_weight, kinds, seed)
-        self.estimator_ = kinds[self.chosen_].fit(X, y, sample_weight)
+        chosen = list(kinds.values()) if self.chosen_ == "both" else [kinds[self.chosen_]]
+        self.estimators_ = [model.fit(X, y, sample_weight) for model in chosen]
+        self.separation_ = self._separated(X, y)
         return self._tell()
 
     def _compare(self, X, y, sample_weight, kinds, seed: int) -> None:
@@ -137,61 +173,80 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
                 audits[kind].append(fitted.audit(X[held], labels[held]))
             held_out.append(held)
         errors = self.comparison_ = compare(labels[np.concatenate(held_out)], **audits)
-        self.chosen_ = "trees" if errors.trees < errors.network else "network"
-        better, worse = sorted(errors)
-        names = {"trees": ("trees", "networks"), "network": ("networks", "trees")}[self.chosen_]
+        best, *others = sorted(errors._asdict().items(), key=lambda item: item[1])
+        self.chosen_ = best[0]
         n_held = sum(map(len, held_out))
         rows = "rows" if n_held == len(labels) else f"{n_held:,} rows"
-        self.reason_ = (
-            f"{names[0]}, because on {rows} that they had not seen their error on trusted labels is {better:.4g}, "
-            f"that of {names[1]} {worse:.4g}"
-        )
+        than = " and ".join(f"that of {_NAMES[kind]} {error:.4g}" for kind, error in others if kind != "both")
+        unseen = f"on {rows} not seen before the error on trusted labels is {best[1]:.4g}"
+        self.reason_ = f"{_NAMES[best[0]]}, because {unseen}, {than}"
+
+    def _separated(self, X, y) -> ContaminationEstimate | None:
+        if len(self.estimators_) == 1:
+            return self.estimators_[0].separation_
+        seen = together([model.audit(X, y) for model in self.estimators_])
+        labels = np.ravel(np.asarray(y, dtype=np.float64))
+        return estimate_contamination(labels - seen.mean, seen.variance, core="student")
 
     def _tell(self):
-        self.n_features_in_ = self.estimator_.n_features_in_
+        first = self.estimators_[0]
+        self.n_features_in_ = first.n_features_in_
         self.__dict__.pop("feature_names_in_", None)
-        if hasattr(self.estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.estimator_.feature_names_in_
+        if hasattr(first, "feature_names_in_"):
+            self.feature_names_in_ = first.feature_names_in_
         return self
 
     @property
     def contamination_(self) -> float:
         """Share of wrong labels among the training labels; NaN if there were too few rows to tell."""
-        return self._fitted().contamination_
+        check_is_fitted(self, "estimators_")
+        return float("nan") if self.separation_ is None else self.separation_.epsilon
 
     @property
     def oof_prediction_(self) -> Prediction:
         """`Prediction` of the training rows by models that had not seen them."""
-        return self._fitted().oof_prediction_
+        return mixture([model.oof_prediction_ for model in self._fitted()])
 
     def predict(self, X, return_std=False):
         """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
-        return self._fitted().predict(X, return_std)
+        answer = self.predict_dist(X)
+        return (answer.mean, answer.std) if return_std else answer.mean
 
     def predict_dist(self, X) -> Prediction:
         """The distribution of the clean label of every row."""
-        return self._fitted().predict_dist(X)
+        return mixture([model.predict_dist(X) for model in self._fitted()])
 
     def predict_interval(self, X, coverage=0.9) -> Interval:
         """Central intervals that hold the clean label with the given probability."""
-        return self._fitted().predict_interval(X, coverage)
+        return self.predict_dist(X).interval(coverage)
 
     def predict_quantiles(self, X, alpha):
         """Quantiles of the clean label: shape (n,) for one level, (levels, n) for several."""
-        return self._fitted().predict_quantiles(X, alpha)
+        return self.predict_dist(X).ppf(alpha)
 
     def log_prob(self, X, y):
         """Log density of each label under the distribution of clean labels."""
-        return self._fitted().log_prob(X, y)
+        return self.predict_dist(X).logpdf(y)
 
     def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
         """Say which of these labels are wrong; training rows are judged by models that had not seen them."""
-        return self._fitted().audit(X, y, false_alarm_rate)
+        audits = [model.audit(X, y, false_alarm_rate) for model in self._fitted()]
+        if len(audits) == 1:
+            return audits[0]
+        seen = together(audits)
+        return Audit.from_residuals(
+            audits[0].given_label,
+            seen.mean,
+            seen.variance,
+            trust=seen.trust,
+            separation=self.separation_,
+            false_alarm_rate=false_alarm_rate,
+        )
 
     def score(self, X, y, sample_weight=None):
         """`metrics.robust_r2` of the prediction."""
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
     def _fitted(self):
-        check_is_fitted(self, "estimator_")
-        return self.estimator_
+        check_is_fitted(self, "estimators_")
+        return self.estimators_
