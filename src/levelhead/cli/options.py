@@ -37,7 +37,7 @@ Keep = Annotated[
 Members = Annotated[int, typer.Option("--members", min=1, help="Members of the ensemble.")]
 Estimator = Annotated[
     Kind,
-    typer.Option("--estimator", help="Networks, boosted trees, or whichever meets unseen labels better."),
+    typer.Option("--estimator", help="Networks, boosted trees, or what errs least on rows held out."),
 ]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
