@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -44,14 +45,14 @@ class GCP(nn.Module):
         return m, softplus(nu), softplus(alpha) + 0.1, softplus(beta)
 
 
-class TorchModules:
-    """Idiomatic PyTorch: modules, a data loader's indices, fused Adam."""
+class _Minibatches:
+    """Idiomatic PyTorch: modules, a data loader's indices, fused Adam, a penalty on the weights."""
 
-    def __init__(self, X, y, *, width, batch, dropout, penalty):
+    def __init__(self, X, y, network, *, batch, penalty):
         self.X, self.y, self.batch, self.penalty = torch.from_numpy(X), torch.from_numpy(y), batch, penalty
-        self.network = GCP(X.shape[1], width, dropout)
-        self.weights = [p for name, p in self.network.named_parameters() if name.endswith("weight")]
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-4, fused=True)
+        self.network = network
+        self.weights = [p for name, p in network.named_parameters() if name.endswith("weight")]
+        self.optimizer = torch.optim.Adam(network.parameters(), lr=1e-4, fused=True)
 
     def steps(self, n):
         """Take n steps."""
@@ -59,11 +60,20 @@ class TorchModules:
         while done < n:
             for rows in torch.randperm(len(self.y)).split(self.batch)[: n - done]:
                 self.optimizer.zero_grad()
-                loss = student_loss(self.y[rows], *self.network(self.X[rows])).mean()
+                loss = self.losses(self.y[rows], *self.network(self.X[rows])).mean()
                 loss = loss + self.penalty * sum((w**2).sum() for w in self.weights)
                 loss.backward()
                 self.optimizer.step()
                 done += 1
+
+
+class TorchModules(_Minibatches):
+    """The paper's network."""
+
+    losses = staticmethod(student_loss)
+
+    def __init__(self, X, y, *, width, batch, dropout, penalty):
+        super().__init__(X, y, GCP(X.shape[1], width, dropout), batch=batch, penalty=penalty)
 
 
 class MeanAndVariance(nn.Module):
@@ -92,28 +102,12 @@ def divergence_loss(kind, robustness, y, mean, variance):
     return -(1 + r) / r * (2 * math.pi * variance / (1 + r)) ** -power * torch.exp(-0.5 * r * z2)
 
 
-class TorchGaussian:
-    """Idiomatic PyTorch for the rivals: modules, fused Adam, a divergence to a Gaussian."""
+class TorchGaussian(_Minibatches):
+    """The paper's rivals: a divergence to a Gaussian."""
 
     def __init__(self, X, y, *, kind, robustness, width, batch, dropout, penalty):
-        self.X, self.y, self.batch, self.penalty = torch.from_numpy(X), torch.from_numpy(y), batch, penalty
-        self.kind, self.robustness = kind, robustness
-        self.network = MeanAndVariance(X.shape[1], width, dropout)
-        self.weights = [p for name, p in self.network.named_parameters() if name.endswith("weight")]
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-4, fused=True)
-
-    def steps(self, n):
-        """Take n steps."""
-        done = 0
-        while done < n:
-            for rows in torch.randperm(len(self.y)).split(self.batch)[: n - done]:
-                self.optimizer.zero_grad()
-                mean, variance = self.network(self.X[rows])
-                loss = divergence_loss(self.kind, self.robustness, self.y[rows], mean, variance).mean()
-                loss = loss + self.penalty * sum((w**2).sum() for w in self.weights)
-                loss.backward()
-                self.optimizer.step()
-                done += 1
+        super().__init__(X, y, MeanAndVariance(X.shape[1], width, dropout), batch=batch, penalty=penalty)
+        self.losses = partial(divergence_loss, kind, robustness)
 
 
 class TorchVariational:

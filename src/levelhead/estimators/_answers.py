@@ -33,21 +33,11 @@ class Reading(NamedTuple):
         return Reading(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
 
 
-class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
-    """What is asked of a fitted model, and the checks of what it is asked with."""
+class Answers(RegressorMixin):
+    """What follows from `predict_dist` and `separation_` alone, for every model that has them."""
 
-    _fitted_part = "networks_"  # the attribute that a fitted model has
-    networks_: list[engine.Network]
-    input_scale_: Scale
-    target_scale_: Scale
-    calibration_: Calibration
+    _fitted_part: str  # the attribute that a fitted model has
     separation_: ContaminationEstimate | None
-    disagreement_: float
-    oof_prediction_: Prediction
-
-    @abstractmethod
-    def _read(self, outputs: np.ndarray) -> Reading:
-        """Distributions from raw outputs of shape (members, rows, outputs)."""
 
     @property
     def contamination_(self) -> float:
@@ -59,17 +49,6 @@ class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
         """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
         prediction = self.predict_dist(X)
         return (prediction.mean, prediction.std) if return_std else prediction.mean
-
-    def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
-        check_is_fitted(self, self._fitted_part)
-        X = self._checked_inputs(X, reset=False)
-        networks = self._answering_networks()
-        outputs = [
-            self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
-            for start in range(0, len(X), _CHUNK)
-        ]
-        return self._predicted(self._read(np.concatenate(outputs, axis=1)))
 
     def predict_interval(self, X, coverage=0.9) -> Interval:
         """Central intervals that hold the clean label with the given probability."""
@@ -86,6 +65,33 @@ class AnsweringRegressor(RegressorMixin, BaseEstimator, ABC):
     def score(self, X, y, sample_weight=None):
         """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
+
+
+class AnsweringRegressor(Answers, BaseEstimator, ABC):
+    """What is asked of a fitted model, and the checks of what it is asked with."""
+
+    _fitted_part = "networks_"
+    networks_: list[engine.Network]
+    input_scale_: Scale
+    target_scale_: Scale
+    calibration_: Calibration
+    disagreement_: float
+    oof_prediction_: Prediction
+
+    @abstractmethod
+    def _read(self, outputs: np.ndarray) -> Reading:
+        """Distributions from raw outputs of shape (members, rows, outputs)."""
+
+    def predict_dist(self, X) -> Prediction:
+        """The distribution of the clean label of every row."""
+        check_is_fitted(self, self._fitted_part)
+        X = self._checked_inputs(X, reset=False)
+        networks = self._answering_networks()
+        outputs = [
+            self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
+            for start in range(0, len(X), _CHUNK)
+        ]
+        return self._predicted(self._read(np.concatenate(outputs, axis=1)))
 
     def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
         """Say which of these labels are wrong.

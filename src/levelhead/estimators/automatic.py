@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, check_X_y
 
-from levelhead import metrics
 from levelhead.auditing import LEAST_ROWS, Audit
+from levelhead.estimators._answers import Answers
 from levelhead.estimators.boosting import GCPBoostingRegressor
 from levelhead.estimators.gcp import GCPRegressor
-from levelhead.prediction import Interval, Prediction
+from levelhead.prediction import Prediction
 from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
 
 Kind = Literal["auto", "network", "trees"]
@@ -95,7 +95,7 @@ def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(np.sort(some[held:]), np.sort(some[:held]))]
 
 
-class AutoRegressor(RegressorMixin, BaseEstimator):
+class AutoRegressor(Answers, BaseEstimator):
     """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever is best on labels they had not seen.
 
     Without the extra `boosting`, or with fewer than 60 rows, it is the network.
@@ -125,7 +125,7 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
     'trees'
     """
 
-    separation_: ContaminationEstimate | None
+    _fitted_part = "estimators_"
 
     def __init__(self, n_members=5, *, random_state=None, n_jobs=-1):
         self.n_members = n_members
@@ -197,36 +197,13 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
         return self
 
     @property
-    def contamination_(self) -> float:
-        """Share of wrong labels among the training labels; NaN if there were too few rows to tell."""
-        check_is_fitted(self, "estimators_")
-        return float("nan") if self.separation_ is None else self.separation_.epsilon
-
-    @property
     def oof_prediction_(self) -> Prediction:
         """`Prediction` of the training rows by models that had not seen them."""
         return mixture([model.oof_prediction_ for model in self._fitted()])
 
-    def predict(self, X, return_std=False):
-        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
-        answer = self.predict_dist(X)
-        return (answer.mean, answer.std) if return_std else answer.mean
-
     def predict_dist(self, X) -> Prediction:
         """The distribution of the clean label of every row."""
         return mixture([model.predict_dist(X) for model in self._fitted()])
-
-    def predict_interval(self, X, coverage=0.9) -> Interval:
-        """Central intervals that hold the clean label with the given probability."""
-        return self.predict_dist(X).interval(coverage)
-
-    def predict_quantiles(self, X, alpha):
-        """Quantiles of the clean label: shape (n,) for one level, (levels, n) for several."""
-        return self.predict_dist(X).ppf(alpha)
-
-    def log_prob(self, X, y):
-        """Log density of each label under the distribution of clean labels."""
-        return self.predict_dist(X).logpdf(y)
 
     def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
         """Say which of these labels are wrong; training rows are judged by models that had not seen them."""
@@ -243,10 +220,6 @@ class AutoRegressor(RegressorMixin, BaseEstimator):
             false_alarm_rate=false_alarm_rate,
         )
 
-    def score(self, X, y, sample_weight=None):
-        """`metrics.robust_r2` of the prediction."""
-        return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
-
     def _fitted(self):
-        check_is_fitted(self, "estimators_")
+        check_is_fitted(self, self._fitted_part)
         return self.estimators_
