@@ -2,7 +2,8 @@
 
 Trees fit whatever they are shown, so nothing here is learnt from residuals of labels that a tree has seen. Several
 machines grow in step, each without one fold of the rows; together they give every row a residual z by a machine
-that has not seen its label. From these residuals come
+that has not seen its label. LightGBM grows them as the classes of one booster, in which the labels of its fold have
+no weight for a machine: no more than one call a round, whatever their number. From these residuals come
 
 - the trust w = 1/(1 + z²/(2αs²)) in each label, the Student weight (2α+1)/(2αs² + z²) up to a factor that does not
   depend on z: the next trees for m are a weighted least-squares fit, a Newton step that is bounded for any residual;
@@ -23,11 +24,13 @@ from levelhead.theory.information import of_log_scale, student_information
 from levelhead.theory.special import delta_psi, log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
+Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # of predictions: first and second
 
 _ALPHAS = (0.1, 50.0)
-_WARM_UP = 20  # rounds before α moves: until then, residuals are signal rather than noise
-_FIRST_RATE = 2.0  # of the machines that only serve to judge labels, relative to the members'
-_SCALE_RATE = 0.05
+_WARM_UP = 20  # steps of m before α moves: until then, residuals are signal rather than noise
+_FIRST_RATE = 3.0  # of the machines that only serve to judge labels, relative to the members'
+_SCALE_RATE = 0.15
+_STEPS = 3  # of the trees for m to one of those for ln s
 _SCALE_LEAVES = 4
 _SCALE_ROWS, _SCALE_SHARE = 20, 0.05  # the least rows of a leaf of the scale, and the least share of all rows
 _ROWS_OF_CATEGORY = 10
@@ -114,7 +117,7 @@ class Grown(NamedTuple):
     trees: FloatArray
     shape: Shape
     scale_forests: list[Forest]
-    n_rounds: int
+    n_passes: int
     scores: list[float]
 
 
@@ -173,35 +176,35 @@ def grow(
 
     `y` is scaled to location 0 and spread 1; `fold` counts from 0.
     """
-    machines = _machines(X, y, fold, growth, seed)
-    n_rounds = max(1, round(growth.n_trees / _FIRST_RATE))
+    of_mean = growth.parameters(seed, learning_rate=min(1.0, _FIRST_RATE * growth.rate))
+    # Bins are made once and for all rows; they hold no labels.
+    table = lightgbm().Dataset(
+        X, y, params=of_mean, categorical_feature=list(growth.categorical), free_raw_data=False
+    )
+    mean_trees = _Trees(of_mean, table, fold)
+    scale_trees = _Trees(growth.scale_parameters(seed, len(y)), table, fold)
+    n_passes = max(1, round(growth.n_trees / _FIRST_RATE / _STEPS))
     mean, trees, shape = np.zeros(len(y)), np.zeros(len(y)), Shape(0.0, 1.0, 0.0)
     scores: list[float] = []
-    best = Grown(mean.copy(), trees.copy(), shape, [], 0, scores)
-    for k in range(n_rounds):
-        w = weight * trust(y - mean, shape.log_scale(trees), shape.alpha)
-        w /= w.mean()
-        for machine in machines:
-            machine.mean.step(_weighted_squares(y[machine.seen], w[machine.seen]))
-            mean[machine.unseen] = machine.mean.unseen
+    best = Grown(mean, trees, shape, [], 0, scores)
+    for k in range(n_passes):
+        for _ in range(_STEPS):
+            w = weight * trust(y - mean, shape.log_scale(trees), shape.alpha)
+            mean = mean_trees.step(_weighted_squares(y, w / w.mean()))
         z = y - mean
-        for machine in machines:
-            machine.scale.step(_natural(z[machine.seen], weight[machine.seen], shape))
-            trees[machine.unseen] = machine.scale.unseen
-        for _ in range(2):
-            shape = fisher_step(shape, z, trees, weight, warm=k >= _WARM_UP)
+        trees = scale_trees.step(_natural(z, weight, shape))
+        shape = fisher_step(shape, z, trees, weight, warm=k * _STEPS >= _WARM_UP)
         loss = student_loss(z, shape.log_scale(trees), shape.alpha)
         scores.append(float(np.average(loss, weights=weight)))
-        if k == 0 or scores[-1] < scores[best.n_rounds - 1] - _GAIN:
-            best = best._replace(mean=mean.copy(), trees=trees.copy(), shape=shape, n_rounds=k + 1)
-        elif k + 1 - best.n_rounds >= growth.patience:
+        if k == 0 or scores[-1] < scores[best.n_passes - 1] - _GAIN:
+            best = best._replace(mean=mean, trees=trees, shape=shape, n_passes=k + 1)
+        elif (k + 1 - best.n_passes) * _STEPS >= growth.patience:
             break
-    forests = [Forest.of(machine.scale.booster, best.n_rounds) for machine in machines]
-    return best._replace(scale_forests=forests)
+    return best._replace(scale_forests=Forest.each(scale_trees.booster, best.n_passes))
 
 
 def finish(
-    X: FloatArray, y: FloatArray, weight: FloatArray, growth: Growth, n_rounds: int, seed: int
+    X: FloatArray, y: FloatArray, weight: FloatArray, growth: Growth, n_passes: int, seed: int
 ) -> Forest:
     """A member: trees for m from all rows, each label with its final weight."""
     lgb = lightgbm()
@@ -209,69 +212,38 @@ def finish(
     table = lgb.Dataset(
         X, y, weight=weight / weight.mean(), params=parameters, categorical_feature=list(growth.categorical)
     )
-    n_trees = max(1, round(_FIRST_RATE * n_rounds))
+    n_trees = min(growth.n_trees, round(_FIRST_RATE * _STEPS * n_passes))
     return Forest.of(lgb.train(parameters, table, n_trees), n_trees)
 
 
 class _Trees:
-    """A booster that is told its gradients and tells its predictions of rows that it has not seen."""
+    """Machines in one booster, which share the bins: to each, the labels of its own fold weigh nothing.
 
-    def __init__(self, parameters: dict[str, Any], seen: Any, unseen: Any) -> None:
-        self.booster = lightgbm().Booster(parameters, seen)
-        self.booster.add_valid(unseen, "unseen")
-        self.unseen = np.zeros(unseen.num_data())
+    A step is told the gradients, rows × machines, and tells what each row gets from the machine that leaves it out.
+    """
 
-    def step(self, gradients: Callable[[FloatArray], tuple[FloatArray, FloatArray]]) -> None:
-        self.booster.update(fobj=lambda at, _: gradients(at))
-        self.booster.eval_valid(feval=self._notice)
+    def __init__(self, parameters: dict[str, Any], table: Any, fold: NDArray[np.int64]) -> None:
+        n_machines = int(fold.max()) + 1
+        self.booster = lightgbm().Booster(parameters | {"num_class": n_machines}, table)
+        self._seen = np.asfortranarray(fold[:, None] != np.arange(n_machines))  # in LightGBM's order
+        self._unseen = np.arange(len(fold)), fold
 
-    def _notice(self, predicted: FloatArray, _: Any) -> tuple[str, float, bool]:
-        self.unseen = predicted.copy()
+    def step(self, gradients: Gradients) -> FloatArray:
+        self.booster.update(fobj=lambda at, _: [self._seen * part for part in gradients(at)])
+        self.booster.eval_train(feval=self._notice)
+        return self._told
+
+    def _notice(self, at: FloatArray, _: Any) -> tuple[str, float, bool]:
+        self._told: FloatArray = at[self._unseen]
         return "unseen", 0.0, False
 
 
-class _Machine(NamedTuple):
-    """Trees for m and for ln s that see some rows and not the others."""
-
-    seen: NDArray[np.intp]
-    unseen: NDArray[np.intp]
-    mean: _Trees
-    scale: _Trees
+def _weighted_squares(y: FloatArray, w: FloatArray) -> Gradients:
+    return lambda at: (w[:, None] * (at - y[:, None]), w[:, None])
 
 
-def _machines(
-    X: FloatArray, y: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int
-) -> list[_Machine]:
-    lgb = lightgbm()
-    of_mean = growth.parameters(seed, learning_rate=min(1.0, _FIRST_RATE * growth.rate))
-    of_scale = growth.scale_parameters(seed, len(y))
-    # Bins are made once and for all rows; they hold no labels.
-    table = lgb.Dataset(
-        X, y, params=of_mean, categorical_feature=list(growth.categorical), free_raw_data=False
-    )
-    table.construct()
-    machines = []
-    for k in range(int(fold.max()) + 1):
-        seen, unseen = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        part = lambda rows: table.subset(rows.tolist()).construct()
-        machines.append(
-            _Machine(
-                seen,
-                unseen,
-                _Trees(of_mean, part(seen), part(unseen)),
-                _Trees(of_scale, part(seen), part(unseen)),
-            )
-        )
-    return machines
-
-
-def _weighted_squares(y: FloatArray, w: FloatArray) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
-    return lambda at: (w * (at - y), w)
-
-
-def _natural(
-    z: FloatArray, weight: FloatArray, shape: Shape
-) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+def _natural(z: FloatArray, weight: FloatArray, shape: Shape) -> Gradients:
+    weight, z = weight[:, None], z[:, None]
     information = weight * of_log_scale(shape.alpha)
     return lambda at: (weight * by_log_scale(z, shape.log_scale(at), shape.alpha), information)
 

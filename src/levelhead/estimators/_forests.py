@@ -22,6 +22,11 @@ _THRESHOLDS = re.compile(
     rf"(threshold)=((?:{_NUMBER}|-?inf)(?: (?:{_NUMBER}|-?inf))*)?"
 )  # ∞ parts gaps from the rest
 _CATEGORICAL, _DECISIONS = 1, 16  # bits of a decision: categorical, default left, two for how gaps are met
+_USED = re.compile(
+    "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
+    "|cat_threshold)=.*$",
+    re.MULTILINE,
+)
 _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
 
 
@@ -55,12 +60,18 @@ class Forest:
         object.__setattr__(self, "text", "\n\n".join(_checked(block, self.n_features) for block in blocks))
 
     @classmethod
-    def of(cls, booster: Any, n_trees: int) -> "Forest":
-        """The first trees of a booster."""
-        text = booster.model_to_string(num_iteration=n_trees)
+    def of(cls, booster: Any, n_rounds: int) -> "Forest":
+        """The trees of a booster's first rounds."""
+        return cls.each(booster, n_rounds)[0]
+
+    @classmethod
+    def each(cls, booster: Any, n_rounds: int) -> list["Forest"]:
+        """The same for each of the quantities that a booster grows in step."""
+        n = booster.num_model_per_iteration()
+        text = booster.model_to_string(num_iteration=n_rounds)
         first, last = text.index("\nTree=0\n") + 1, text.index("\nend of trees")
-        blocks = [block.strip().partition("\n")[2] for block in text[first:last].strip().split("\n\n")]
-        return cls(booster.num_feature(), "\n\n".join(block for block in blocks if block))
+        trees = ["\n".join(_USED.findall(block)) for block in text[first:last].strip().split("\n\n")]
+        return [cls(booster.num_feature(), "\n\n".join(trees[k::n])) for k in range(n)]
 
     def __reduce__(self) -> Any:
         return Forest, (self.n_features, self.text)

@@ -23,7 +23,7 @@ from levelhead.theory.separation import estimate_contamination
 
 _FOLDS = 5
 _FEW = 10  # different rows, below which nothing can be held out
-_ROUNDS_OF_FEW = 10
+_PASSES_OF_FEW = 4
 _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
 _LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
 _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
@@ -151,7 +151,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
             grown = _boosting.grow(table, labels, given, rows.group[visits] % _FOLDS, growth, seed)
             trusted = given * self._learn_from_unseen(labels - grown.mean, grown, rows.n_groups)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
-        self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_rounds, seed)
+        self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         if rows.n_groups >= LEAST_ROWS:
             self._answer_for_training_rows(X, visits, grown)
@@ -182,7 +182,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
     def _without_folds(self, n: int) -> Grown:
         """Too few rows to hold any out: a handful of trees, and the spread of the labels as the scale."""
         nothing = np.zeros(n)
-        return Grown(nothing, nothing, Shape(0.0, 0.0, 0.0), [], min(_ROUNDS_OF_FEW, self.max_iter), [])
+        return Grown(nothing, nothing, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
 
     def _learn_from_unseen(self, z: np.ndarray, grown: Grown, n_groups: int) -> np.ndarray:
         """Calibration, share of wrong labels, and how far each label is trusted."""
@@ -199,8 +199,8 @@ class GCPBoostingRegressor(AnsweringRegressor):
         doubt = _boosting.trust(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA))
         return right * right * doubt
 
-    def _members(self, X, labels, weight, growth: Growth, n_rounds: int, seed: int) -> list[Forest]:
-        train = lambda k: _boosting.finish(X, labels, weight, growth, n_rounds, (seed + k) % 2**31)
+    def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
+        train = lambda k: _boosting.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
         if growth.n_threads > 1 or self.n_members == 1:
             return [train(k) for k in range(self.n_members)]
         with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
