@@ -1,6 +1,7 @@
 """Networks or trees: the better one for the table, with its reason."""
 
 import doctest
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -72,6 +73,13 @@ def test_wrong_labels_count_for_neither_and_misunderstood_ones_for_both():
     assert errors.network == pytest.approx(0.1, rel=0.05)
     assert errors.trees > 5
     assert errors.both == pytest.approx(errors.trees / 2, rel=0.05)
+
+
+def test_a_far_label_with_a_little_trust_does_not_outweigh_the_others():
+    y = 0.1 * np.resize([1.0, -1.0], 100)
+    y[0] = 1000
+    doubtful = SimpleNamespace(predicted_label=np.zeros(100), label_quality=np.append(0.01, np.ones(99)))
+    assert compare(y, [doubtful], [doubtful]).network == pytest.approx(0.1)
 
 
 def test_what_is_steps_and_waves_gets_both(tmp_path, monkeypatch, quick):

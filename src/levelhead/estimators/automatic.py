@@ -50,16 +50,19 @@ def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int
 
 
 def compare(y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit]) -> Comparison:
-    """Root mean squared residuals of unseen labels, each label counted as far as one of the two trusts it.
+    """Root mean squared residuals of unseen labels that at least one of the two takes for right rather than wrong.
 
-    A label counts for all or for none, so no model gains by calling those wrong which it does not understand.
+    A label counts for all or for none, so no model gains by calling those wrong which it does not understand; and it
+    counts fully or not at all: far labels with a little trust each would outweigh all others.
     """
     expected = [np.concatenate([audit.predicted_label for audit in audits]) for audits in (network, trees)]
     quality = [np.concatenate([audit.label_quality for audit in audits]) for audits in (network, trees)]
-    weight = np.maximum(*quality)
+    right = np.maximum(*quality) > 0.5
+    if not right.any():
+        right[:] = True
 
     def error(mean: np.ndarray) -> float:
-        return float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
+        return float(np.sqrt(np.mean((y - mean)[right] ** 2)))
 
     return Comparison(error(expected[0]), error(expected[1]), error(np.mean(expected, axis=0)))
 
