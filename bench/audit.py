@@ -1,6 +1,6 @@
 """Which labels are wrong? Ours beside cleanlab and beside the filter that a careful person writes by hand.
 
-python bench/audit.py [--seeds 3] [--table]
+python bench/audit.py [--data boston …] [--errors "replaced 5 %" …] [--methods cleanlab …] [--seeds 3] [--table]
 
 Training sets of the protocol (95 % of each data set) with planted errors; every run is appended to
 bench/results/audit.csv, what is there already is not run again. Peers (extra `bench`): cleanlab's CleanLearning
@@ -103,7 +103,7 @@ def table(rows: list[dict]) -> str:
     ]
     for name in (*DATASETS, "heteroscedastic"):
         for errors in ERRORS | HARD:
-            cell = [r for r in rows if (r["data"], r["errors"]) == (name, errors)]
+            cell = _shared([r for r in rows if (r["data"], r["errors"]) == (name, errors)])
             own = np.mean([float(r["seconds"]) for r in cell if r["method"] == "levelhead"] or [np.nan])
             for method in METHODS:
                 mine = [r for r in cell if r["method"] == method]
@@ -118,17 +118,28 @@ def table(rows: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def _shared(cell: list[dict]) -> list[dict]:
+    """The runs on splits that all methods of the cell have done."""
+    seeds = [{r["seed"] for r in cell if r["method"] == method} for method in METHODS]
+    common = set.intersection(*filter(None, seeds)) if cell else set()
+    return [r for r in cell if r["seed"] in common]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", nargs="+", default=["heteroscedastic", *DATASETS])
+    parser.add_argument("--errors", nargs="+", help="default: all that the data allow")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--table", action="store_true", help="only print what is stored")
     options = parser.parse_args()
     specs = [
         (name, errors, seed, method)
         for seed in SEEDS[: options.seeds]
-        for name in ("heteroscedastic", *DATASETS)
+        for name in options.data
         for errors in (ERRORS | HARD if name == "heteroscedastic" else ERRORS)
-        for method in METHODS
+        if not options.errors or errors in options.errors
+        for method in options.methods
     ]
     run_missing(RESULT, COLUMNS, [] if options.table else specs, run)
     text = table(read(RESULT))

@@ -6,7 +6,7 @@ import pytest
 import levelhead
 from levelhead.auditing import Audit, judge, missing_cells, most_suspect
 from levelhead.contamination import Cluster, Replaced, Swapped
-from levelhead.datasets import heteroscedastic, synthetic
+from levelhead.datasets import heteroscedastic, rents, synthetic
 from levelhead.theory.separation import estimate_contamination
 
 pytestmark = pytest.mark.compiled  # trains whole networks
@@ -148,23 +148,11 @@ def test_plot_shows_every_suspect(result):
     plt.close(figure)
 
 
-def rents(n, seed):
-    """Area says most of the rent, so that an area that must be guessed makes a large honest error."""
-    rng = np.random.default_rng(seed)
-    area, gas = rng.uniform(20, 150, n), rng.integers(0, 2, n)
-    rooms, year = (area / 25 + rng.normal(0, 0.7, n)).round(), rng.integers(1950, 2020, n)
-    rent = 200 + (8 + 3 * gas) * area + 2 * (year - 1950) + rng.normal(0, 15, n)
-    wrong = rng.random(n) < 0.05
-    X = np.column_stack([area, gas, rooms, year])
-    X[rng.random(X.shape) < 0.05] = np.nan
-    return X, np.where(wrong, 10 * rent, rent), wrong
-
-
 def test_guessed_inputs_are_not_taken_for_wrong_labels():
     pytest.importorskip("skrub")
     alarms, found = np.zeros(2), []
     for seed in range(3):
-        X, y, wrong = rents(800, seed)
+        X, y, wrong = rents(missing=0.05, random_state=seed)[:3]
         model = levelhead.tabular_pipeline(levelhead.GCPRegressor(n_members=5, random_state=seed)).fit(X, y)
         plain = model[-1].audit(model[:-1].transform(X), y)
         fair = judge(model, X, y)

@@ -194,7 +194,7 @@ def test_synthetic_defaults_are_the_papers():
     assert 5 <= data.mask.sum() <= 40
 
 
-@pytest.mark.parametrize("make", [datasets.synthetic, datasets.heteroscedastic])
+@pytest.mark.parametrize("make", [datasets.synthetic, datasets.heteroscedastic, datasets.rents])
 def test_clean_labels_depend_on_the_seed_alone(make):
     clean, spoilt = make(rate=0.0, random_state=5), make(rate=0.3, random_state=5)
     assert not clean.mask.any()
@@ -223,12 +223,21 @@ def test_heteroscedastic_labels_can_be_spoilt_in_any_way():
     assert data.mask[data.X[:, 0] > 0.5].mean() > 2 * data.mask[data.X[:, 0] < -0.5].mean()
 
 
+def test_rents_have_zeros_too_many_and_gaps():
+    data = datasets.rents(5000, rate=0.1, missing=0.2, random_state=1)
+    assert_allclose(data.y[data.mask], 10 * data.y_clean[data.mask])
+    assert_array_equal(data.y[~data.mask], data.y_clean[~data.mask])
+    assert np.isnan(data.X).mean() == pytest.approx(0.2, abs=0.01)
+    assert stats.kstest((data.y_clean - data.mean) / data.std, "norm").pvalue > 0.01
+
+
 @pytest.mark.parametrize(
     "call",
     [
         lambda: datasets.synthetic(0),
         lambda: datasets.synthetic(rate=5),
         lambda: datasets.heteroscedastic(n_features=0),
+        lambda: datasets.rents(missing=1),
     ],
 )
 def test_bad_sizes_are_named(call):

@@ -18,7 +18,7 @@ import numpy as np
 from levelhead import GCPRegressor, tabular_pipeline
 from levelhead.auditing import Audit, judge
 from levelhead.contamination import Cluster, Replaced, Shifted
-from levelhead.datasets import heteroscedastic
+from levelhead.datasets import heteroscedastic, rents
 
 SEEDS = range(5)
 HERE = Path(__file__).parent
@@ -187,18 +187,6 @@ def inputs(seed: int, share: float) -> Case:
     return Case(X, data.y_clean, wrong, data.mean, data.std)
 
 
-def rents(seed: int, missing: float, n: int = 800) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A table in which one input says most; cells are missing at random, and 5 % of the rents have a zero too many."""
-    rng = np.random.default_rng(seed)
-    area, gas = rng.uniform(20, 150, n), rng.integers(0, 2, n)
-    rooms, year = (area / 25 + rng.normal(0, 0.7, n)).round(), rng.integers(1950, 2020, n)
-    rent = 200 + (8 + 3 * gas) * area + 2 * (year - 1950) + rng.normal(0, 15, n)
-    wrong = rng.random(n) < 0.05
-    X = np.column_stack([area, gas, rooms, year])
-    X[rng.random(X.shape) < missing] = np.nan
-    return X, np.where(wrong, 10 * rent, rent), wrong
-
-
 def gaps(path: str, shares: Iterable[float]) -> None:
     """The audit of tables with missing cells, with and without the allowance for them."""
     lines = [
@@ -208,7 +196,7 @@ def gaps(path: str, shares: Iterable[float]) -> None:
     for share in shares:
         plain, fair, in_gaps = [], [], 0.0
         for seed in SEEDS:
-            X, y, wrong = rents(seed, share)
+            X, y, wrong = rents(missing=share, random_state=seed)[:3]
             model = tabular_pipeline(GCPRegressor(n_members=5, random_state=seed, n_jobs=1)).fit(X, y)
             plain.append(verdict(model[-1].audit(model[:-1].transform(X), y), wrong))
             allowed = judge(model, X, y)

@@ -1,4 +1,4 @@
-"""The data sets of the paper: five public ones, its synthetic one, and another with known noise.
+"""The data sets of the paper: five public ones, its synthetic one, and two more whose truth is known.
 
 >>> data = synthetic(n=400, rate=0.05, random_state=0)
 >>> data.X.shape, data.y.shape, data.mask.shape
@@ -197,6 +197,27 @@ def heteroscedastic(
     spoil = Replaced() if contamination is None else contamination
     spoilt = spoil(X, y_clean, rate, rng, noise_std=std)
     return Synthetic(X, spoilt.y, spoilt.mask, y_clean, mean, std)
+
+
+def rents(
+    n: int = 800, rate: float = 0.05, missing: float = 0.0, random_state: RandomState = None
+) -> Synthetic:
+    """A table as people have them: area, gas heating, rooms and year of flats, and their rents.
+
+    The area says most, so that one which is missing makes a large error that is nobody's fault. Cells are missing
+    (NaN) with probability `missing`; with probability `rate` a rent has a zero too many.
+    """
+    if n < 1 or not 0 <= rate <= 1 or not 0 <= missing < 1:
+        raise ValueError(f"n is {n}, rate {rate}, missing {missing}; n must be at least 1, the others shares")
+    rng = _checks.generator(random_state)
+    area, gas = rng.uniform(20, 150, n), rng.integers(0, 2, n)
+    rooms, year = (area / 25 + rng.normal(0, 0.7, n)).round(), rng.integers(1950, 2020, n)
+    mean, std = 200 + (8 + 3 * gas) * area + 2 * (year - 1950), np.full(n, 15.0)
+    y_clean = mean + std * rng.standard_normal(n)
+    mask = rng.random(n) < rate
+    X = np.column_stack([area, gas, rooms, year])
+    X[rng.random(X.shape) < missing] = np.nan
+    return Synthetic(X, np.where(mask, 10 * y_clean, y_clean), mask, y_clean, mean, std)
 
 
 def fingerprint(values: FloatArray) -> str:
