@@ -4,6 +4,7 @@ python bench/boosting.py [--seeds 2]
 """
 
 import argparse
+import re
 import time
 from pathlib import Path
 
@@ -57,7 +58,8 @@ def time_beside_lightgbm() -> str:
             began = time.perf_counter()
             model = GCPBoostingRegressor(random_state=0, n_jobs=1).fit(X, y)
             mine.append(time.perf_counter() - began)
-            settings = {"num_leaves": 15, "min_data_in_leaf": 3, "learning_rate": 0.05, "num_threads": 1}
+            leaves = max(map(int, re.findall(r"num_leaves=(\d+)", model.mean_forests_[0].text)))
+            settings = {"num_leaves": leaves, "min_data_in_leaf": 3, "learning_rate": 0.05, "num_threads": 1}
             began = time.perf_counter()
             for _ in range(2):
                 lgb.train(settings | {"verbosity": -1}, lgb.Dataset(X, y), model.n_iter_)

@@ -130,6 +130,17 @@ def test_a_huge_label_is_like_a_merely_large_one():
     assert np.median(np.abs(two - plain)) < 0.1
 
 
+def test_large_tables_get_larger_trees():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 3))
+    y = np.sin(5 * X).sum(axis=1)
+    most = {}
+    for n in (4000, 5000):
+        forest = GCPBoostingRegressor(max_iter=9, random_state=0).fit(X[:n], y[:n]).mean_forests_[0]
+        most[n] = max(int(line[11:]) for line in forest.text.split("\n") if line.startswith("num_leaves="))
+        assert forest.n_trees <= 9
+    assert most == {4000: 15, 5000: 31}
+
+
 def test_members_are_mixed():
     answer = GCPBoostingRegressor(**QUICK, n_members=3).fit(X, Y).predict_dist(X)
     assert answer.n_members == 3
@@ -252,6 +263,7 @@ def test_a_file_with_a_broken_tree_is_refused(frame, tmp_path):
     [
         ({"learning_rate": 0}, "learning_rate is 0; give a number above 0"),
         ({"max_iter": 0}, "max_iter is 0; give a whole number"),
+        ({"max_leaf_nodes": "many"}, "max_leaf_nodes is 'many'; give a whole number of at least 2"),
         ({"max_leaf_nodes": 1}, "max_leaf_nodes is 1; give a whole number of at least 2"),
         ({"subsample": 1.5}, "subsample is 1.5"),
         ({"n_members": True}, "n_members is True"),
