@@ -100,6 +100,16 @@ def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> No
     assert "x.gif should end in one of .svg, .png, .pdf" in done.err
 
 
+def test_rows_of_trees(call, tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm")
+    part = ("--datasets", "yacht", "--shares", "5", "--methods", "GCPBoost", "--splits", 1)
+    done = call("study", "run", *part, "--backend", "serial", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert call("study", "status", *part, "--json", cwd=tmp_path).json["done"] == 1
+    (cell,) = call("study", "table", "--measure", "rmse", "--json", cwd=tmp_path).json["cells"]
+    assert cell["method"] == "GCPBoost"
+
+
 def test_words_that_are_no_names(call, folder: Path) -> None:
     for option, word, hint in (
         ("--datasets", "bostn", "did you mean 'boston'?"),

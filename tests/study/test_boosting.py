@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("lightgbm")
 
-from levelhead.study.boosting import METHODS, boosting_specs
+from levelhead.study.boosting import METHODS, boosting_specs, specs_of
 from levelhead.study.runs import judged_rows
 from levelhead.study.specs import Data, Spec
 from levelhead.study.table1 import SEEDS, table1_specs
@@ -38,3 +38,11 @@ def test_a_run_on_a_table_of_ones_own():
 def test_a_method_that_is_none_is_refused():
     with pytest.raises(ValueError, match="no method 'Boost' of trees; choose from GCPBoost, EnsGCPBoost"):
         list(boosting_specs(methods=["Boost"]))
+
+
+def test_trees_and_networks_by_name():
+    specs = list(specs_of(["yacht"], [5], ["GCP", "GCPBoost"], SEEDS[:2]))
+    assert [spec.method for spec in specs] == ["GCP", "GCP", "GCPBoost", "GCPBoost"]
+    assert list(specs_of(["yacht"], [5], ["GCPBoost"], SEEDS[:2])) == specs[2:]
+    with pytest.raises(ValueError, match="GCPBoost has no hyperparameters to choose"):
+        list(specs_of(["yacht"], [5], ["GCPBoost"], SEEDS[:1], label="{method} (tuned)"))

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from levelhead.contamination import Cluster, Contamination, Replaced, Swapped
+from levelhead.study.boosting import specs_of
 from levelhead.study.specs import Spec
-from levelhead.study.table1 import DATASETS, METHODS, SEEDS, table1_specs
+from levelhead.study.table1 import DATASETS, METHODS, SEEDS
 
 # For every kind of wrong labels, the shares λ.
 BEYOND: Mapping[Contamination, tuple[int, ...]] = MappingProxyType(
@@ -25,7 +26,7 @@ def beyond_specs(
 
     Parameters
     ----------
-    datasets, methods, seeds : as for `table1_specs`.
+    datasets, methods, seeds : as for `table1_specs`; methods may also be those of trees.
     """
     for contamination, shares in BEYOND.items():
-        yield from table1_specs(datasets, shares, methods, seeds, contamination=contamination)
+        yield from specs_of(datasets, shares, methods, seeds, contamination=contamination)

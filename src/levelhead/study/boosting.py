@@ -10,9 +10,35 @@ from typing import Any
 from levelhead import estimators
 from levelhead.contamination import Contamination, Replaced
 from levelhead.study.specs import Spec
-from levelhead.study.table1 import DATASETS, N_MEMBERS, SEEDS, SHARES, TEST_SIZE
+from levelhead.study.table1 import DATASETS, N_MEMBERS, SEEDS, SHARES, TEST_SIZE, table1_specs
 
 METHODS = ("GCPBoost", "EnsGCPBoost")
+
+
+def specs_of(
+    datasets: Sequence[str],
+    shares: Sequence[float],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    contamination: Contamination | None = None,
+    **others: Any,
+) -> Iterator[Spec]:
+    """Specs of the methods that are named, whether the paper's or trees.
+
+    Parameters
+    ----------
+    datasets, shares, methods, seeds, contamination : as for `table1_specs`.
+    others : its hyperparameters and label; trees have none to choose.
+    """
+    paper = [name for name in methods if name not in METHODS]
+    trees = [name for name in methods if name in METHODS]
+    if trees and others:
+        raise ValueError(f"{trees[0]} has no hyperparameters to choose; run it without them")
+    if paper:
+        yield from table1_specs(datasets, shares, paper, seeds, contamination=contamination, **others)
+    if trees:
+        yield from boosting_specs(datasets, shares, trees, seeds, contamination=contamination)
 
 
 def boosting_specs(

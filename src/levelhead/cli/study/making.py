@@ -25,11 +25,10 @@ def beyond(
 ) -> None:
     """Run what the paper did not try: λ = 30 and 40, a one-sided cluster of wrong labels, swapped labels."""
     from levelhead.study.beyond import beyond_specs
-    from levelhead.study.table1 import DATASETS, METHODS, SEEDS
+    from levelhead.study.table1 import DATASETS, SEEDS
 
     chosen = parts.part(datasets, None, methods)
-    names = parts.known("--methods", chosen.methods or METHODS, METHODS)
-    specs = list(beyond_specs(chosen.datasets or DATASETS, names, SEEDS[:splits]))
+    specs = list(beyond_specs(chosen.datasets or DATASETS, chosen.known_methods(), SEEDS[:splits]))
     tell(computed(specs, store, dask or backend, jobs), store, as_json)
 
 
@@ -37,7 +36,7 @@ def beyond(
 def search(
     choices: own.Choices = Path("grid_search.csv"),
     datasets: own.Datasets = None,
-    methods: own.Methods = None,
+    methods: own.ShownMethods = None,
     splits: own.Splits = 50,
     on_test_rows: own.OnTestRows = False,
     epochs: own.Epochs = None,

@@ -15,6 +15,14 @@ Shares = Annotated[
 ]
 Methods = Annotated[
     list[str] | None,
+    typer.Option(
+        "--methods",
+        metavar="NAME,…",
+        help="Methods, with commas between; default: those of Table 1. GCPBoost and EnsGCPBoost are trees.",
+    ),
+]
+ShownMethods = Annotated[
+    list[str] | None,
     typer.Option("--methods", metavar="NAME,…", help="Methods, with commas between; default: all."),
 ]
 ShownShares = Annotated[

@@ -25,19 +25,26 @@ class Part:
     contamination: Contamination
 
     def specs(self, splits: int, **more: Any) -> list[Any]:
-        """The runs of Table 1 that are in this part."""
-        from levelhead.study.table1 import DATASETS, METHODS, SEEDS, SHARES, table1_specs
+        """The runs that are in this part: of Table 1, and of trees where they are named."""
+        from levelhead.study.boosting import specs_of
+        from levelhead.study.table1 import DATASETS, SEEDS, SHARES
 
         return list(
-            table1_specs(
+            specs_of(
                 self.datasets or DATASETS,
                 SHARES if self.shares is None else self.shares,
-                known("--methods", self.methods or METHODS, METHODS),
+                self.known_methods(),
                 SEEDS[:splits],
                 contamination=self.contamination,
                 **more,
             )
         )
+
+    def known_methods(self) -> tuple[str, ...]:
+        """Methods of Table 1 or of trees; all of Table 1 if none is named."""
+        from levelhead.study import boosting, table1
+
+        return known("--methods", self.methods or table1.METHODS, (*table1.METHODS, *boosting.METHODS))
 
     def among(self, rows: Iterable[Any]) -> list[Any]:
         """The stored rows that are in this part."""

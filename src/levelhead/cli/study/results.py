@@ -20,7 +20,7 @@ def table(
     store: own.StoreFile = parts.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
-    methods: own.Methods = None,
+    methods: own.ShownMethods = None,
     contamination: own.ContaminationName = "replaced",
     as_json: options.Json = False,
 ) -> None:
@@ -47,7 +47,7 @@ def compare(
     store: own.StoreFile = parts.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
-    methods: own.Methods = None,
+    methods: own.ShownMethods = None,
     as_json: options.Json = False,
 ) -> None:
     """Put ours beside the paper's: the difference in every cell, in standard errors; beyond two in bold."""
@@ -74,7 +74,7 @@ def figure(
     store: own.StoreFile = parts.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
-    methods: own.Methods = None,
+    methods: own.ShownMethods = None,
     contamination: own.ContaminationName = "replaced",
     force: options.Force = False,
     as_json: options.Json = False,
@@ -141,7 +141,7 @@ def page(
     store: own.StoreFile = parts.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
-    methods: own.Methods = None,
+    methods: own.ShownMethods = None,
     contamination: own.ContaminationName = "replaced",
     force: options.Force = False,
     as_json: options.Json = False,
