@@ -130,6 +130,18 @@ def test_a_huge_label_is_like_a_merely_large_one():
     assert np.median(np.abs(two - plain)) < 0.1
 
 
+def test_no_leaf_of_the_scale_stands_on_few_labels():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), rng.integers(0, 12, 300), rng.random(300) < 0.1])
+    y = X[:, 0] + rng.standard_t(2, size=300)
+    fold = rng.integers(0, 5, 300)
+    growth = GCPBoostingRegressor(max_iter=400, n_jobs=1).fit(X, y)._growth(300)
+    grown = _boosting.grow(X, y, np.ones(300), fold, growth, seed=0)
+    for k, forest in enumerate(grown.scale_forests):
+        leaves = forest._booster.predict(X[fold != k], pred_leaf=True)
+        assert min(np.unique(tree, return_counts=True)[1].min() for tree in leaves.T) >= 20
+
+
 def test_large_tables_get_larger_trees():
     X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 3))
     y = np.sin(5 * X).sum(axis=1)

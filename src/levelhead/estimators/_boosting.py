@@ -85,8 +85,9 @@ class Growth:
             seed,
             num_leaves=_SCALE_LEAVES,
             learning_rate=_SCALE_RATE,
-            min_data_in_leaf=max(_SCALE_ROWS, round(_SCALE_SHARE * n)),
-            min_sum_hessian_in_leaf=0.0,
+            # LightGBM guesses the rows of a leaf from its weights and miscounts those without any; weights are sure.
+            min_data_in_leaf=1,
+            min_sum_hessian_in_leaf=max(_SCALE_ROWS, _SCALE_SHARE * n),
             feature_fraction_bynode=1.0,
             bagging_fraction=1.0,
             bagging_freq=0,
@@ -192,7 +193,7 @@ def grow(
             w = weight * trust(y - mean, shape.log_scale(trees), shape.alpha)
             mean = mean_trees.step(_weighted_squares(y, w / w.mean()))
         z = y - mean
-        trees = scale_trees.step(_natural(z, weight, shape))
+        trees = scale_trees.step(_natural(z, weight / weight.mean(), shape))
         shape = fisher_step(shape, z, trees, weight, warm=k * _STEPS >= _WARM_UP)
         loss = student_loss(z, shape.log_scale(trees), shape.alpha)
         scores.append(float(np.average(loss, weights=weight)))
@@ -242,10 +243,9 @@ def _weighted_squares(y: FloatArray, w: FloatArray) -> Gradients:
     return lambda at: (w[:, None] * (at - y[:, None]), w[:, None])
 
 
-def _natural(z: FloatArray, weight: FloatArray, shape: Shape) -> Gradients:
-    weight, z = weight[:, None], z[:, None]
-    information = weight * of_log_scale(shape.alpha)
-    return lambda at: (weight * by_log_scale(z, shape.log_scale(at), shape.alpha), information)
+def _natural(z: FloatArray, w: FloatArray, shape: Shape) -> Gradients:
+    w, z, information = w[:, None], z[:, None], of_log_scale(shape.alpha)
+    return lambda at: (w * by_log_scale(z, shape.log_scale(at), shape.alpha) / information, w)
 
 
 def _squares(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
