@@ -30,6 +30,7 @@ from levelhead.datasets import load
 RESULT = Path(__file__).parent / "results/peers.csv"
 TABLES = Path(__file__).parents[1] / "docs/tables"
 COLUMNS = ("dataset", "share", "seed", "method", "rmse", "auc", "nll", "seconds", "auroc", "chosen")
+MEASURES = ("rmse", "auc")
 CUT = 4.0  # robust standard deviations of a residual that the cleaning still accepts
 CLEANED = " cleaned"
 Fit = Callable[[np.ndarray, np.ndarray, int], Any]
@@ -207,40 +208,96 @@ def run(dataset: str, share: int, seed: int, method: str) -> dict:
     return row | ({"chosen": model.chosen_} if name == "auto" else {})
 
 
-def table(rows: list[dict]) -> str:
-    """Means over the splits that all methods of a cell share, ours first, then by error at λ = 5."""
-    cells: dict = {}
+def cells_of(rows: list[dict]) -> dict[tuple[str, int], dict[str, dict[str, float]]]:
+    """By data set and share: the means of every method over the splits that all methods of the cell share.
+
+    The cell's own key "splits" holds their number; a measure that a method does not have is infinite.
+    """
+    runs: dict = {}
     for row in rows:
-        cells.setdefault((row["dataset"], int(row["share"])), {}).setdefault(row["method"], {})[
-            row["seed"]
-        ] = row
-    lines = []
+        cell = runs.setdefault((row["dataset"], int(row["share"])), {})
+        cell.setdefault(row["method"], {})[row["seed"]] = row
+    found = {}
+    for key, methods in runs.items():
+        common = set.intersection(*(set(by_seed) for by_seed in methods.values()))
+        means = {
+            method: {c: _mean(by_seed, common, c) for c in MEASURES} for method, by_seed in methods.items()
+        }
+        found[key] = means | {"splits": {c: float(len(common)) for c in MEASURES}}
+    return found
+
+
+def table(rows: list[dict]) -> str:
+    """RMSE and AUC, ours first, then by error at the largest λ."""
+    cells, lines = cells_of(rows), []
     for dataset in DATASETS:
         shares = [share for share in SHARES if (dataset, share) in cells]
         if not shares:
             continue
-        common = {
-            share: set.intersection(*(set(c) for c in cells[dataset, share].values())) for share in shares
-        }
-        splits = ", ".join(f"{len(common[share])} at λ = {share}" for share in shares)
+        here = {share: dict(cells[dataset, share]) for share in shares}
+        splits = ", ".join(f"{here[share].pop('splits')['rmse']:.0f} at λ = {share}" for share in shares)
         lines += [f"\n**{dataset}**, RMSE / AUC, splits: {splits}\n"]
         lines += ["| method | " + " | ".join(f"λ = {share} %" for share in shares) + " |"]
         lines += ["|---|" + "---:|" * len(shares)]
-        methods = dict.fromkeys(m for share in shares for m in cells[dataset, share])
-        value = lambda m, share, c: _mean(cells[dataset, share].get(m, {}), common[share], c)  # noqa: B023
-        key = lambda m: (m not in OURS, value(m, shares[-1], "rmse"))  # noqa: B023
-        best = {(s, c): min(value(m, s, c) for m in methods) for s in shares for c in ("rmse", "auc")}
-        for method in sorted(methods, key=key):
+        best = {(s, c): min(means[c] for means in here[s].values()) for s in shares for c in MEASURES}
+        nothing = dict.fromkeys(MEASURES, np.inf)
+        last = here[shares[-1]]
+        for method in sorted(
+            dict.fromkeys(m for share in shares for m in here[share]),
+            key=lambda m: (m not in OURS, last.get(m, nothing)["rmse"]),
+        ):
             shown = []
             for share in shares:
-                pair = [
-                    "–" if np.isinf(v) else f"**{v:.3f}**" if v <= best[share, c] else f"{v:.3f}"
-                    for c in ("rmse", "auc")
-                    for v in [value(method, share, c)]
-                ]
+                values = here[share].get(method, nothing)
+                pair = [_shown(values[c], values[c] <= best[share, c]) for c in MEASURES]
                 shown.append(" / ".join(pair))
             lines.append(f"| {method} | {' | '.join(shown)} |")
     return "\n".join(lines).strip()
+
+
+def marks(rows: list[dict]) -> str:
+    """In how many cells each of ours is ahead of every peer, and how far behind the best of them it falls."""
+    cells, few = cells_of(rows), ("0", "5, 20")
+    lines = [
+        "| | measure | λ | cells | ahead of every peer | furthest behind the best |",
+        "|---|---|---|---:|---:|---|",
+    ]
+    for method in ("auto", "EnsGCPBoost", "EnsGCP"):
+        for measure in MEASURES:
+            for shares in few:
+                gaps = {
+                    key: cell[method][measure] / min(v[measure] for name, v in cell.items() if _is_peer(name))
+                    - 1
+                    for key, cell in cells.items()
+                    if str(key[1]) in shares.split(", ") and method in cell
+                }
+                if not gaps:
+                    continue
+                ahead, worst = sum(gap < 0 for gap in gaps.values()), max(gaps, key=gaps.__getitem__)
+                behind = f"{100 * gaps[worst]:.0f} % ({worst[0]}, λ = {worst[1]})" if gaps[worst] > 0 else "–"
+                lines.append(
+                    f"| {method} | {measure.upper()} | {shares} % | {len(gaps)} | {ahead} | {behind} |"
+                )
+    lines += [
+        "",
+        "| RMSE at λ = 20 over λ = 0 | " + " | ".join(DATASETS) + " |",
+        "|---|" + "---:|" * len(DATASETS),
+    ]
+    for method in OURS:
+        grown = []
+        for dataset in DATASETS:
+            clean, spoilt = (cells.get((dataset, share), {}).get(method) for share in (0, 20))
+            grown.append(f"{spoilt['rmse'] / clean['rmse']:.2f}" if clean and spoilt else "–")
+        lines.append(f"| {method} | {' | '.join(grown)} |")
+    return "\n".join(lines)
+
+
+def _is_peer(name: str) -> bool:
+    return name.removesuffix(CLEANED) in PEERS
+
+
+def _shown(value: float, best: bool) -> str:
+    return "–" if np.isinf(value) else f"**{value:.3f}**" if best else f"{value:.3f}"
 
 
 def audit_table(rows: list[dict], beside: list[dict]) -> str:
@@ -300,7 +357,8 @@ def main() -> None:
     ]
     run_missing(RESULT, COLUMNS, [] if options.table else specs, run)
     rows, beside = read(RESULT), read(RESULT.with_name("audit.csv"))
-    for name, text in (("peers", table(rows)), ("peers_audit", audit_table(rows, beside))):
+    tables = {"peers": table(rows), "peers_marks": marks(rows), "peers_audit": audit_table(rows, beside)}
+    for name, text in tables.items():
         print(f"{text}\n")
         (TABLES / f"{name}.md").write_text(f"{text}\n")
 
