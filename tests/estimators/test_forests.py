@@ -43,10 +43,27 @@ def test_it_answers_like_the_booster_with_gaps_and_categories_never_seen(booster
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(NEW), expected)
 
 
+def test_what_was_grown_here_passes_the_check_unchanged(forest):
+    assert Forest(forest.n_features, forest.text).text == forest.text
+
+
+def test_a_booster_of_several_quantities_gives_a_forest_for_each():
+    settings = SETTINGS | {"num_class": 3}
+    grown = lgb.Booster(settings, lgb.Dataset(X, Y, categorical_feature=[3], params=settings))
+    for _ in range(6):
+        grown.update(fobj=lambda at, _: (at - Y[:, None] * [1, 2, 3], np.ones(at.shape)))
+    forests = Forest.each(grown, 4)
+    answers = np.column_stack([forest.predict(NEW) for forest in forests])
+    np.testing.assert_array_equal(answers, grown.predict(NEW, num_iteration=4))
+    assert [forest.n_trees for forest in forests] == [4, 4, 4]
+
+
 def test_trees_without_a_split_are_trees_too():
     flat = lgb.Booster(SETTINGS, lgb.Dataset(X, Y * 0, params=SETTINGS))
     flat.update(fobj=lambda at, _: (at, np.ones(len(Y))))
-    assert (Forest.of(flat, 1).predict(NEW) == 0).all()
+    forest = Forest.of(flat, 1)
+    assert (forest.predict(NEW) == 0).all()
+    assert Forest(forest.n_features, forest.text).text == forest.text
 
 
 def altered(forest, name, change):

@@ -24,7 +24,7 @@ _THRESHOLDS = re.compile(
 _CATEGORICAL, _DECISIONS = 1, 16  # bits of a decision: categorical, default left, two for how gaps are met
 _USED = re.compile(
     "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
-    "|cat_threshold)=.*$",
+    "|cat_threshold)=.+$",
     re.MULTILINE,
 )
 _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
@@ -70,8 +70,19 @@ class Forest:
         n = booster.num_model_per_iteration()
         text = booster.model_to_string(num_iteration=n_rounds)
         first, last = text.index("\nTree=0\n") + 1, text.index("\nend of trees")
-        trees = ["\n".join(_USED.findall(block)) for block in text[first:last].strip().split("\n\n")]
-        return [cls(booster.num_feature(), "\n\n".join(trees[k::n])) for k in range(n)]
+        trees = [
+            "\n".join([*_USED.findall(block), "shrinkage=1"])
+            for block in text[first:last].strip().split("\n\n")
+        ]
+        return [cls._trusted(booster.num_feature(), "\n\n".join(trees[k::n])) for k in range(n)]
+
+    @classmethod
+    def _trusted(cls, n_features: int, text: str) -> "Forest":
+        """Of trees that were grown here, which need no check."""
+        forest = object.__new__(cls)
+        object.__setattr__(forest, "n_features", n_features)
+        object.__setattr__(forest, "text", text)
+        return forest
 
     def __reduce__(self) -> Any:
         return Forest, (self.n_features, self.text)
