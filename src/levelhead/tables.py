@@ -16,7 +16,6 @@ only names the rows. Rows are counted from 1, the header not counted. Needs the 
 """
 
 import difflib
-import importlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from levelhead import _csv_dialect
 from levelhead._checks import FloatArray
 from levelhead._csv_dialect import TableError
+from levelhead._extras import needed
 
 __all__ = ["TableError", "TrainingTable", "choose", "pieces", "read", "training_table"]
 
@@ -276,7 +276,7 @@ def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[st
     columns, remarks = {}, []
     for name in frame.columns:
         column = columns[name] = frame[name]
-        if not pandas.api.types.is_string_dtype(column):
+        if not _is_text(column):
             continue
         numbers = pandas.to_numeric(column, errors="coerce")
         strange = np.flatnonzero((numbers.isna() & column.notna()).to_numpy())
@@ -288,6 +288,12 @@ def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[st
                     f"{name}: {_count(strange.size, 'cell')} read as missing, not being a number: {rows}"
                 )
     return pandas.DataFrame(columns), remarks
+
+
+def _is_text(column: Any) -> bool:
+    """Before pandas 3, text with gaps is a column of objects, and not called one of strings."""
+    types = _pandas().api.types
+    return bool(types.is_string_dtype(column) or types.infer_dtype(column, skipna=True) == "string")
 
 
 def _without_names(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str]]:
@@ -308,7 +314,7 @@ def _names_rows(column: Any) -> bool:
         return False
     if pandas.api.types.is_integer_dtype(column):
         return bool(_ID.fullmatch(str(column.name)))
-    if not pandas.api.types.is_string_dtype(column):
+    if not _is_text(column):
         return False
     cells = column.dropna().astype(str)
     some = cells.iloc[:_TRIED]
@@ -334,8 +340,4 @@ def _pandas() -> Any:
 
 
 def _needed(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        library = module.partition(".")[0]
-        raise ImportError(f"reading tables needs {library}: pip install 'levelhead[cli]'") from error
+    return needed(module, "reading tables", "cli")

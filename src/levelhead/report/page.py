@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from levelhead._extras import needed
 from levelhead.report import encoding
 
 ASSETS = Path(__file__).parent / "assets"
@@ -167,8 +168,4 @@ def _script(text: str) -> str:
 
 
 def _needed(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        library = module.partition(".")[0]
-        raise ImportError(f"a report needs {library}: pip install 'levelhead[report]'") from error
+    return needed(module, "a report", "report")
