@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from accuracy import DATASETS, SEEDS
-from resuming import read, run_missing
+from resuming import on_shared_splits, read, run_missing
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, cross_val_predict, train_test_split
 
@@ -103,7 +103,7 @@ def table(rows: list[dict]) -> str:
     ]
     for name in (*DATASETS, "heteroscedastic"):
         for errors in ERRORS | HARD:
-            cell = _shared([r for r in rows if (r["data"], r["errors"]) == (name, errors)])
+            cell = on_shared_splits([r for r in rows if (r["data"], r["errors"]) == (name, errors)])
             own = np.mean([float(r["seconds"]) for r in cell if r["method"] == "levelhead"] or [np.nan])
             for method in METHODS:
                 mine = [r for r in cell if r["method"] == method]
@@ -116,13 +116,6 @@ def table(rows: list[dict]) -> str:
                 shown += [f"{100 * mean['flagged']:.1f} %", f"{mean['seconds'] / own:.1f} ×"]
                 lines.append(f"| {name} | {errors} | {method} | {' | '.join(shown)} |")
     return "\n".join(lines)
-
-
-def _shared(cell: list[dict]) -> list[dict]:
-    """The runs on splits that all methods of the cell have done."""
-    seeds = [{r["seed"] for r in cell if r["method"] == method} for method in METHODS]
-    common = set.intersection(*filter(None, seeds)) if cell else set()
-    return [r for r in cell if r["seed"] in common]
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from accuracy import DATASETS, SEEDS, SHARES
-from resuming import read, run_missing
+from resuming import on_shared_splits, read, run_missing
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, cross_val_predict, train_test_split
@@ -208,22 +208,26 @@ def run(dataset: str, share: int, seed: int, method: str) -> dict:
     return row | ({"chosen": model.chosen_} if name == "auto" else {})
 
 
-def cells_of(rows: list[dict]) -> dict[tuple[str, int], dict[str, dict[str, float]]]:
-    """By data set and share: the means of every method over the splits that all methods of the cell share.
+class Cell(NamedTuple):
+    """Means of every method over the splits that all share; a measure that a method does not have is infinite."""
 
-    The cell's own key "splits" holds their number; a measure that a method does not have is infinite.
-    """
-    runs: dict = {}
+    n_splits: int
+    means: dict[str, dict[str, float]]
+
+
+def cells_of(rows: list[dict]) -> dict[tuple[str, int], Cell]:
+    """The cells of the table, by data set and share."""
+    by_cell: dict[tuple[str, int], list[dict]] = {}
     for row in rows:
-        cell = runs.setdefault((row["dataset"], int(row["share"])), {})
-        cell.setdefault(row["method"], {})[row["seed"]] = row
+        by_cell.setdefault((row["dataset"], int(row["share"])), []).append(row)
     found = {}
-    for key, methods in runs.items():
-        common = set.intersection(*(set(by_seed) for by_seed in methods.values()))
-        means = {
-            method: {c: _mean(by_seed, common, c) for c in MEASURES} for method, by_seed in methods.items()
-        }
-        found[key] = means | {"splits": {c: float(len(common)) for c in MEASURES}}
+    for key, cell in by_cell.items():
+        shared = on_shared_splits(cell)
+        runs: dict[str, list[dict]] = {row["method"]: [] for row in cell}
+        for row in shared:
+            runs[row["method"]].append(row)
+        means = {method: {c: _mean(mine, c) for c in MEASURES} for method, mine in runs.items()}
+        found[key] = Cell(len({row["seed"] for row in shared}), means)
     return found
 
 
@@ -234,8 +238,8 @@ def table(rows: list[dict]) -> str:
         shares = [share for share in SHARES if (dataset, share) in cells]
         if not shares:
             continue
-        here = {share: dict(cells[dataset, share]) for share in shares}
-        splits = ", ".join(f"{here[share].pop('splits')['rmse']:.0f} at λ = {share}" for share in shares)
+        here = {share: cells[dataset, share].means for share in shares}
+        splits = ", ".join(f"{cells[dataset, share].n_splits} at λ = {share}" for share in shares)
         lines += [f"\n**{dataset}**, RMSE / AUC, splits: {splits}\n"]
         lines += ["| method | " + " | ".join(f"λ = {share} %" for share in shares) + " |"]
         lines += ["|---|" + "---:|" * len(shares)]
@@ -257,27 +261,26 @@ def table(rows: list[dict]) -> str:
 
 def marks(rows: list[dict]) -> str:
     """In how many cells each of ours is ahead of every peer, and how far behind the best of them it falls."""
-    cells, few = cells_of(rows), ("0", "5, 20")
+    cells = {key: cell.means for key, cell in cells_of(rows).items()}
     lines = [
         "| | measure | λ | cells | ahead of every peer | furthest behind the best |",
         "|---|---|---|---:|---:|---|",
     ]
     for method in ("auto", "EnsGCPBoost", "EnsGCP"):
         for measure in MEASURES:
-            for shares in few:
+            for shares in ((0,), (5, 20)):
                 gaps = {
                     key: cell[method][measure] / min(v[measure] for name, v in cell.items() if _is_peer(name))
                     - 1
                     for key, cell in cells.items()
-                    if str(key[1]) in shares.split(", ") and method in cell
+                    if key[1] in shares and method in cell
                 }
                 if not gaps:
                     continue
                 ahead, worst = sum(gap < 0 for gap in gaps.values()), max(gaps, key=gaps.__getitem__)
                 behind = f"{100 * gaps[worst]:.0f} % ({worst[0]}, λ = {worst[1]})" if gaps[worst] > 0 else "–"
-                lines.append(
-                    f"| {method} | {measure.upper()} | {shares} % | {len(gaps)} | {ahead} | {behind} |"
-                )
+                named = f"{method} | {measure.upper()} | {', '.join(map(str, shares))} %"
+                lines.append(f"| {named} | {len(gaps)} | {ahead} | {behind} |")
     lines += [
         "",
         "| RMSE at λ = 20 over λ = 0 | " + " | ".join(DATASETS) + " |",
@@ -325,9 +328,8 @@ def audit_table(rows: list[dict], beside: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def _mean(runs: dict, seeds: set, column: str) -> float:
-    values = [float(runs[seed][column] or "inf") for seed in seeds if seed in runs]
-    return float(np.mean(values)) if len(values) == len(seeds) and values else np.inf
+def _mean(runs: list[dict], column: str) -> float:
+    return float(np.mean([float(run[column] or "inf") for run in runs])) if runs else np.inf
 
 
 def _squared(std: np.ndarray) -> np.ndarray:

@@ -186,6 +186,7 @@ def grow(
     scale_trees = _Trees(growth.scale_parameters(seed, len(y)), table, fold)
     n_passes = max(1, round(growth.n_trees / _FIRST_RATE / _STEPS))
     mean, trees, shape = np.zeros(len(y)), np.zeros(len(y)), Shape(0.0, 1.0, 0.0)
+    even = weight / weight.mean()  # a leaf of the scale needs so much of it as it needs rows
     scores: list[float] = []
     best = Grown(mean, trees, shape, [], 0, scores)
     for k in range(n_passes):
@@ -193,7 +194,7 @@ def grow(
             w = weight * trust(y - mean, shape.log_scale(trees), shape.alpha)
             mean = mean_trees.step(_weighted_squares(y, w / w.mean()))
         z = y - mean
-        trees = scale_trees.step(_natural(z, weight / weight.mean(), shape))
+        trees = scale_trees.step(_natural(z, even, shape))
         shape = fisher_step(shape, z, trees, weight, warm=k * _STEPS >= _WARM_UP)
         loss = student_loss(z, shape.log_scale(trees), shape.alpha)
         scores.append(float(np.average(loss, weights=weight)))
