@@ -12,6 +12,7 @@ import argparse
 import importlib.util
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -209,10 +210,29 @@ def run(dataset: str, share: int, seed: int, method: str) -> dict:
 
 
 class Cell(NamedTuple):
-    """Means of every method over the splits that all share; a measure that a method does not have is infinite."""
+    """Runs of every method on the splits that all share; a measure that a method does not have is infinite.
+
+    A slow method with less than half as many runs as the others is not waited for, and set apart.
+    """
 
     n_splits: int
-    means: dict[str, dict[str, float]]
+    runs: dict[str, dict[str, np.ndarray]]
+    apart: dict[str, dict[str, np.ndarray]]
+
+    @property
+    def means(self) -> dict[str, dict[str, float]]:
+        """Of the methods that share splits."""
+        return {method: {c: float(v.mean()) for c, v in runs.items()} for method, runs in self.runs.items()}
+
+    def behind_peers(self, method: str, measure: str) -> tuple[float, float]:
+        """How far a method of ours is behind the best peer, relative to it, and the standard error of that.
+
+        The error is that of the differences on the same splits; the luck of having the best peer is not in it.
+        """
+        peers = [runs[measure] for name, runs in self.runs.items() if _is_peer(name)]
+        best = min(peers, key=np.mean)
+        gaps = (self.runs[method][measure] - best) / best.mean()
+        return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else np.nan
 
 
 def cells_of(rows: list[dict]) -> dict[tuple[str, int], Cell]:
@@ -222,13 +242,22 @@ def cells_of(rows: list[dict]) -> dict[tuple[str, int], Cell]:
         by_cell.setdefault((row["dataset"], int(row["share"])), []).append(row)
     found = {}
     for key, cell in by_cell.items():
-        shared = on_shared_splits(cell)
-        runs: dict[str, list[dict]] = {row["method"]: [] for row in cell}
-        for row in shared:
-            runs[row["method"]].append(row)
-        means = {method: {c: _mean(mine, c) for c in MEASURES} for method, mine in runs.items()}
-        found[key] = Cell(len({row["seed"] for row in shared}), means)
+        done = Counter(row["method"] for row in cell)
+        enough = np.median(list(done.values())) / 2
+        shared = on_shared_splits([row for row in cell if done[row["method"]] >= enough])
+        apart = [row for row in cell if done[row["method"]] < enough]
+        found[key] = Cell(len({row["seed"] for row in shared}), _by_method(shared), _by_method(apart))
     return found
+
+
+def _by_method(rows: list[dict]) -> dict[str, dict[str, np.ndarray]]:
+    rows = sorted(rows, key=lambda row: row["seed"])
+    return {
+        method: {
+            c: np.array([float(row[c] or "inf") for row in rows if row["method"] == method]) for c in MEASURES
+        }
+        for method in dict.fromkeys(row["method"] for row in rows)
+    }
 
 
 def table(rows: list[dict]) -> str:
@@ -256,12 +285,18 @@ def table(rows: list[dict]) -> str:
                 pair = [_shown(values[c], values[c] <= best[share, c]) for c in MEASURES]
                 shown.append(" / ".join(pair))
             lines.append(f"| {method} | {' | '.join(shown)} |")
+        for method in dict.fromkeys(m for share in shares for m in cells[dataset, share].apart):
+            shown = []
+            for share in shares:
+                runs = cells[dataset, share].apart.get(method)
+                shown.append(_apart(runs) if runs else "–")
+            lines.append(f"| {method} | {' | '.join(shown)} |")
     return "\n".join(lines).strip()
 
 
 def marks(rows: list[dict]) -> str:
     """In how many cells each of ours is ahead of every peer, and how far behind the best of them it falls."""
-    cells = {key: cell.means for key, cell in cells_of(rows).items()}
+    cells = cells_of(rows)
     lines = [
         "| | measure | λ | cells | ahead of every peer | furthest behind the best |",
         "|---|---|---|---:|---:|---|",
@@ -270,15 +305,15 @@ def marks(rows: list[dict]) -> str:
         for measure in MEASURES:
             for shares in ((0,), (5, 20)):
                 gaps = {
-                    key: cell[method][measure] / min(v[measure] for name, v in cell.items() if _is_peer(name))
-                    - 1
+                    key: cell.behind_peers(method, measure)
                     for key, cell in cells.items()
-                    if key[1] in shares and method in cell
+                    if key[1] in shares and method in cell.runs
                 }
                 if not gaps:
                     continue
-                ahead, worst = sum(gap < 0 for gap in gaps.values()), max(gaps, key=gaps.__getitem__)
-                behind = f"{100 * gaps[worst]:.0f} % ({worst[0]}, λ = {worst[1]})" if gaps[worst] > 0 else "–"
+                ahead, worst = sum(gap < 0 for gap, _ in gaps.values()), max(gaps, key=gaps.__getitem__)
+                gap, error = 100 * np.array(gaps[worst])
+                behind = f"{gap:.1f} ± {error:.1f} % ({worst[0]}, λ = {worst[1]})" if gap > 0 else "–"
                 named = f"{method} | {measure.upper()} | {', '.join(map(str, shares))} %"
                 lines.append(f"| {named} | {len(gaps)} | {ahead} | {behind} |")
     lines += [
@@ -289,7 +324,10 @@ def marks(rows: list[dict]) -> str:
     for method in OURS:
         grown = []
         for dataset in DATASETS:
-            clean, spoilt = (cells.get((dataset, share), {}).get(method) for share in (0, 20))
+            clean, spoilt = (
+                cells[dataset, share].means.get(method) if (dataset, share) in cells else None
+                for share in (0, 20)
+            )
             grown.append(f"{spoilt['rmse'] / clean['rmse']:.2f}" if clean and spoilt else "–")
         lines.append(f"| {method} | {' | '.join(grown)} |")
     return "\n".join(lines)
@@ -297,6 +335,12 @@ def marks(rows: list[dict]) -> str:
 
 def _is_peer(name: str) -> bool:
     return name.removesuffix(CLEANED) in PEERS
+
+
+def _apart(runs: dict[str, np.ndarray]) -> str:
+    """Means over other splits than those of the table, and how many."""
+    pair = " / ".join(_shown(float(runs[c].mean()), best=False) for c in MEASURES)
+    return f"({pair}; n = {len(runs[MEASURES[0]])})"
 
 
 def _shown(value: float, best: bool) -> str:
@@ -326,10 +370,6 @@ def audit_table(rows: list[dict], beside: list[dict]) -> str:
             shown = [f"{value:.3f}" for value in (*mine, np.mean([theirs[key(s)] for s in both]))]
             lines.append(f"| {dataset} | {share} % | {len(both)} | {' | '.join(shown)} |")
     return "\n".join(lines)
-
-
-def _mean(runs: list[dict], column: str) -> float:
-    return float(np.mean([float(run[column] or "inf") for run in runs])) if runs else np.inf
 
 
 def _squared(std: np.ndarray) -> np.ndarray:
