@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from levelhead.study import Row, Store, cells, measure_against_share, retention_curves, run_study
+from levelhead.study import (
+    Row,
+    Store,
+    cells,
+    measure_against_share,
+    measure_by_kind,
+    retention_curves,
+    run_study,
+)
 
 pytestmark = pytest.mark.compiled  # many fits
 
@@ -75,3 +83,29 @@ def test_five_panels_leave_a_place_for_the_legend():
     figure = measure_against_share(rows)
     assert len(figure.axes) == 5
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GCP"]
+
+
+def test_kinds_of_wrong_labels_below_one_another():
+    row = lambda dataset, share, method, rmse: Row(
+        dataset, share, "r", method, 1, rmse, 1.0, 0, 0, 0, 0, None, 1.0
+    )
+    replaced = [row(d, s, m, 2.0 + s) for d in "ab" for s in (0.0, 5.0) for m in ("GCPBoost", "EnsGCPBoost")]
+    swapped = [row("b", 0.0, "GCPBoost", 3.0), row("b", 40.0, "GCPBoost", 300.0)]
+    figure = measure_by_kind({"replaced": replaced, "swapped": swapped})
+    assert [axes.get_title() for axes in figure.axes] == [
+        "a, replaced",
+        "b, replaced",
+        "a, swapped",
+        "b, swapped",
+    ]
+    assert {axes.get_yscale() for axes in figure.axes} == {"log"}
+    [drawn] = figure.axes[3].containers
+    np.testing.assert_array_equal(drawn[0].get_xydata(), [[0, 3], [40, 300]])
+    # single trees before their ensemble, in one colour
+    names = {
+        text.get_text(): handle
+        for text, handle in zip(figure.legends[0].texts, figure.axes[0].containers, strict=True)
+    }
+    assert list(names) == ["GCPBoost", "EnsGCPBoost"]
+    assert len({handle[0].get_color() for handle in names.values()}) == 1
+    assert len({handle[0].get_linestyle() for handle in names.values()}) == 2

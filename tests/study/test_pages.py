@@ -9,7 +9,7 @@ from levelhead.contamination import Cluster, Replaced
 from levelhead.study import Row, synthetic_fits, write_csv
 from levelhead.study.curves import Curve, write_curves
 from levelhead.study.grid_search import Choice, chosen, found, read_choices, write_choices
-from levelhead.study.pages import write_pages
+from levelhead.study.pages import beside_table1, write_pages
 from levelhead.study.paper import table1
 from levelhead.study.synthetic_fits import Point
 from levelhead.study.table1 import SEEDS, BayesHyperparameters, Hyperparameters, table1_specs
@@ -87,7 +87,25 @@ def test_everything_that_was_run_is_shown_and_again_the_same(folder, tmp_path):
     assert "| Beta, yacht | held-out training rows | 4 | 0.001 | 0.1 | 2500 | 0.3 | – |" in names["tuned.md"]
     assert re.search(r"\| Beta \(tuned\) \|.*\*\*", names["tuned.md"])
     assert "| EnsGCP |" in names["tuned.md"]
-    assert {"retention-curves.svg", "synthetic-fits.svg"} <= set(names)
+    assert {"retention-curves.svg", "synthetic-fits.svg", "beyond.svg"} <= set(names)
+
+
+def test_other_wrong_labels_start_from_the_clean_cells_of_the_same_splits():
+    table1 = rows_at_the_papers_numbers(5)
+    mine = [r for r in table1 if (r.dataset, r.method) == ("boston", "GCP")]
+    kind = repr(Cluster())
+    beyond = [
+        r._replace(contamination=kind, share=30.0) for r in mine if r.share == 5 and r.seed in SEEDS[:2]
+    ]
+    [(name, rows)] = beside_table1(beyond, table1).items()
+    assert name == "one-sided cluster"
+    assert {(r.share, r.contamination) for r in rows} == {
+        (0.0, kind),
+        (30.0, kind),
+    }  # other λ hold other labels
+    assert {r.seed for r in rows} == set(SEEDS[:2])
+    more = [r._replace(share=30.0) for r in mine if r.share == 5]
+    assert {r.share for r in beside_table1(more, table1)["replaced"]} == {0, 5, 10, 15, 20, 30}
 
 
 def test_choices_survive_the_file_and_make_specs(tmp_path):

@@ -7,7 +7,7 @@ A study is a list of `Spec`; `run_study` does what its `Store` does not hold yet
 
 from levelhead.study.boosting import boosting_specs
 from levelhead.study.comparison import compare, compared
-from levelhead.study.figures import measure_against_share, retention_curves
+from levelhead.study.figures import measure_against_share, measure_by_kind, retention_curves
 from levelhead.study.grid_search import search
 from levelhead.study.running import Summary, run_study
 from levelhead.study.runs import Measures, Result, run
@@ -30,6 +30,7 @@ __all__ = [
     "compare",
     "compared",
     "measure_against_share",
+    "measure_by_kind",
     "read_csv",
     "retention_curves",
     "run",

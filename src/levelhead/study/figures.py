@@ -1,4 +1,4 @@
-"""Figures 3 and 5 of the paper, from stored results only."""
+"""Figures 3 and 5 of the paper, and one of what it did not try; from stored results only."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import numpy as np
 
 from levelhead._plot_style import INK, STYLE
 from levelhead.study.curves import Curve, mean_curves
-from levelhead.study.looks import looks, spelled
+from levelhead.study.looks import Look, looks, spelled
 from levelhead.study.specs import Spec
 from levelhead.study.store import Row, Store
 from levelhead.study.tables import SHOWN, Cell, cells, in_order
@@ -17,6 +17,7 @@ from levelhead.study.tables import SHOWN, Cell, cells, in_order
 _WIDTH, _HEIGHT = 2.9, 2.6  # inches of one panel: three fit the width of a printed page
 _COLUMNS = 3
 _YARDSTICK = "Gaussian"
+Cells = Mapping[tuple[str, float, str], Cell]  # by data set, λ and method
 
 
 def measure_against_share(
@@ -34,22 +35,41 @@ def measure_against_share(
     -------
     figure : of matplotlib; `figure.savefig("auc.svg")` keeps it.
     """
-    found = {key: cell for key, cell in cells(rows, measure).items() if methods is None or key[2] in methods}
-    names = in_order({method for _, _, method in found})
-    look = looks(names)
+    found = _chosen(rows, measure, methods)
+    look = _looks(found)
 
     def draw(axes: Any, dataset: str) -> None:
-        lines = {name: _line(found, dataset, name) for name in names}
-        for name, line in lines.items():
-            if line:
-                error = [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for _, cell in line]
-                x, y = [share for share, _ in line], [cell.mean for _, cell in line]
-                axes.errorbar(x, y, error, elinewidth=0.8, **look[name].of_line(spelled(name)))
-        _keep_in_scale(axes, {name: [cell.mean for _, cell in line] for name, line in lines.items() if line})
-        axes.set_xlabel("λ, % of wrong labels")
+        _keep_in_scale(axes, _draw_lines(axes, found, dataset, look))
 
-    label = SHOWN.get(measure, measure)
-    return _panels(list(dict.fromkeys(dataset for dataset, _, _ in found)), draw, label)
+    return _panels(_datasets(found), draw, SHOWN.get(measure, measure))
+
+
+def measure_by_kind(
+    kinds: Mapping[str, Iterable[Row]], measure: str = "rmse", methods: Sequence[str] | None = None
+) -> Any:
+    """A measure against λ for several kinds of wrong labels: a row of panels for each, on a logarithmic scale.
+
+    Parameters
+    ----------
+    kinds : the rows of each kind, by the name to show.
+    measure, methods : as for `measure_against_share`.
+    """
+    by_kind = {kind: _chosen(rows, measure, methods) for kind, rows in kinds.items()}
+    everything = {key: cell for found in by_kind.values() for key, cell in found.items()}
+    datasets, look = _datasets(everything), _looks(everything)
+    panels = {f"{dataset}, {kind}": (kind, dataset) for kind in by_kind for dataset in datasets}
+
+    def draw(axes: Any, title: str) -> None:
+        from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+        kind, dataset = panels[title]
+        axes.set_yscale("log")
+        _draw_lines(axes, by_kind[kind], dataset, look)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
+
+    return _panels(list(panels), draw, SHOWN.get(measure, measure), len(datasets))
 
 
 def retention_curves(
@@ -110,9 +130,34 @@ def styled() -> Iterator[Callable[..., Any]]:
         yield Figure
 
 
-def _line(
-    found: Mapping[tuple[str, float, str], Cell], dataset: str, method: str
-) -> list[tuple[float, Cell]]:
+def _chosen(rows: Iterable[Row], measure: str, methods: Sequence[str] | None) -> Cells:
+    found = cells(rows, measure)
+    return {key: cell for key, cell in found.items() if methods is None or key[2] in methods}
+
+
+def _datasets(found: Cells) -> list[str]:
+    return list(dict.fromkeys(dataset for dataset, _, _ in found))
+
+
+def _looks(found: Cells) -> dict[str, Look]:
+    return looks(in_order({method for _, _, method in found}))
+
+
+def _draw_lines(axes: Any, found: Cells, dataset: str, look: Mapping[str, Look]) -> dict[str, list[float]]:
+    """A line a method against λ, with standard errors; gives the means that were drawn."""
+    means = {}
+    for name in look:
+        line = _line(found, dataset, name)
+        if line:
+            error = [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for _, cell in line]
+            means[name] = [cell.mean for _, cell in line]
+            shares = [share for share, _ in line]
+            axes.errorbar(shares, means[name], error, elinewidth=0.8, **look[name].of_line(spelled(name)))
+    axes.set_xlabel("λ, % of wrong labels")
+    return means
+
+
+def _line(found: Cells, dataset: str, method: str) -> list[tuple[float, Cell]]:
     line = [(key[1], cell) for key, cell in found.items() if key[0] == dataset and key[2] == method]
     return sorted(line, key=lambda pair: pair[0])
 
@@ -125,22 +170,24 @@ def _keep_in_scale(axes: Any, lines: Mapping[str, Sequence[float]]) -> None:
         axes.set_ylim(min(robust) - room, max(robust) + room)
 
 
-def _panels(datasets: Sequence[str], draw: Callable[[Any, str], None], label: str) -> Any:
-    if not datasets:
+def _panels(
+    titles: Sequence[str], draw: Callable[[Any, str], None], label: str, n_columns: int = _COLUMNS
+) -> Any:
+    if not titles:
         raise ValueError("there is nothing to draw: no stored results for these methods and this λ")
-    n_columns = min(_COLUMNS, len(datasets))
-    n_rows = -(-len(datasets) // n_columns)
-    inside = n_rows * n_columns > len(datasets)  # an empty place holds the legend
+    n_columns = min(n_columns, len(titles))
+    n_rows = -(-len(titles) // n_columns)
+    inside = n_rows * n_columns > len(titles)  # an empty place holds the legend
     with styled() as new_figure:
         figure = new_figure(figsize=(_WIDTH * n_columns, _HEIGHT * n_rows + (0 if inside else 0.6)))
         places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-        for k, (axes, dataset) in enumerate(zip(places, datasets, strict=False)):
-            draw(axes, dataset)
-            axes.set_title(dataset)
+        for k, (axes, title) in enumerate(zip(places, titles, strict=False)):
+            draw(axes, title)
+            axes.set_title(title)
             axes.tick_params(labelsize=8)
             if k % n_columns == 0:
                 axes.set_ylabel(label)
-        for axes in places[len(datasets) :]:
+        for axes in places[len(titles) :]:
             figure.delaxes(axes)
         _legend(figure, places, inside, n_rows, n_columns)
     return figure
@@ -157,5 +204,5 @@ def _legend(figure: Any, places: Any, inside: bool, n_rows: int, n_columns: int)
         anchor = (box.x0, 0.02, 1 - box.x0, 0.96 / n_rows)
         figure.legend(handles.values(), handles, loc="center", bbox_to_anchor=anchor, **options)
     else:
-        columns = min(len(handles), 3 * n_columns)
+        columns = min(len(handles), 2 * n_columns)
         figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, **options)

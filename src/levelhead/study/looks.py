@@ -1,4 +1,4 @@
-"""How methods look in every figure: a colour for a family, solid lines for ensembles, dashes for single networks."""
+"""How methods look in every figure: a colour for a family, solid lines for ensembles, dashes for single models."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -38,14 +38,16 @@ _KNOWN = {
     "Gamma": Look(AMBER, "--", "^", 1.0),
     "Beta_Bayes": Look(GREEN, "-.", "D", 1.2),
     "Gaussian": Look(GREY, ":", "X", 1.4),
+    "EnsGCPBoost": Look(_PLUM, "-", "v", 2.1),
+    "GCPBoost": Look(_PLUM, "--", "v", 1.2),
 }
-_OTHERS = (_PLUM, _ROSE, INK, _SKY, GREEN)
+_OTHERS = (_ROSE, INK, _SKY, GREEN, _PLUM)
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "v<>phd"
 
 
 def looks(methods: Sequence[str]) -> dict[str, Look]:
-    """A look for every method; those that are not in the paper get what is left, in their order."""
+    """A look for every method; those that are not known get what is left, in their order."""
     strangers = [method for method in methods if method not in _KNOWN]
     free = {
         method: Look(_OTHERS[k % len(_OTHERS)], _DASHES[k % len(_DASHES)], _MARKERS[k % len(_MARKERS)], 1.4)

@@ -5,7 +5,7 @@
 | `table1.csv` | `tables/table1.md`, `table1_compared.md`, `table1_summary.md`, `assets/auc-against-share.svg` |
 | `retention_curves.csv` | `assets/retention-curves.svg` |
 | `synthetic_fits.csv` | `assets/synthetic-fits.svg` |
-| `beyond.csv` | `tables/beyond.md` |
+| `beyond.csv` | `tables/beyond.md`, `assets/beyond.svg` |
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
 | `variance_corrections.csv` | `tables/variance_corrections.md` |
 
@@ -21,7 +21,7 @@ from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.study import synthetic_fits, variance_corrections
 from levelhead.study.comparison import agreement_table, compare, compared
 from levelhead.study.curves import read_curves
-from levelhead.study.figures import measure_against_share, retention, save
+from levelhead.study.figures import measure_against_share, measure_by_kind, retention, save
 from levelhead.study.grid_search import Found, read_choices
 from levelhead.study.paper import N_SPLITS
 from levelhead.study.paper import table1 as published
@@ -33,6 +33,11 @@ _KINDS = {
     repr(Replaced()): "Replaced labels, as in the paper, at larger shares",
     repr(Cluster()): "A one-sided cluster: all wrong labels near mean + 8 std",
     repr(Swapped()): "Labels swapped between rows",
+}
+_IN_FIGURE = {
+    repr(Replaced()): "replaced",
+    repr(Cluster()): "one-sided cluster",
+    repr(Swapped()): "swapped",
 }
 _FIGURE_SHARE = 5
 
@@ -84,7 +89,26 @@ def _figures(source: Path, rows: Sequence[Row]) -> dict[str, Callable[[], Any]]:
     if (source / "synthetic_fits.csv").exists():
         points = synthetic_fits.read(source / "synthetic_fits.csv")
         figures["synthetic-fits"] = lambda: synthetic_fits.figure(points)
+    if (source / "beyond.csv").exists():
+        found = read_csv(source / "beyond.csv")
+        kinds = beside_table1(found, rows)
+        names = {row.method for row in found} - {"GCP_St"}  # whose means are those of GCP
+        figures["beyond"] = lambda: measure_by_kind(kinds, methods=sorted(names))
     return figures
+
+
+def beside_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
+    """Kinds of wrong labels by name, each from λ = 0 on: what Table 1 has of the same splits, data sets and methods."""
+    done = {(row.dataset, row.method, row.seed) for row in beyond}
+    beside = [row for row in table1 if (row.dataset, row.method, row.seed) in done]
+    found: dict[str, list[Row]] = {}
+    for kind in dict.fromkeys([*_IN_FIGURE, *(row.contamination for row in beyond)]):
+        own = [row for row in beyond if row.contamination == kind]
+        clean = [row._replace(contamination=kind) for row in beside if row.share == 0]
+        spoilt = [row for row in beside if row.share > 0 and row.contamination == kind]
+        if own:
+            found[_IN_FIGURE.get(kind, kind)] = [*clean, *spoilt, *own]
+    return found
 
 
 def _table1(rows: Sequence[Row]) -> str:
