@@ -6,10 +6,10 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,8 +141,11 @@ def measure(y: FloatArray, answer: Prediction) -> Measures:
 @cache
 def versions() -> dict[str, str]:
     """Of everything that decides numbers, in this process."""
-    packages = ("levelhead", "numpy", "scipy", "numba", "scikit-learn")
-    return {"python": ".".join(map(str, sys.version_info[:3])), **{name: version(name) for name in packages}}
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in ("levelhead", "numpy", "scipy", "numba", "scikit-learn", "lightgbm"):
+        with suppress(PackageNotFoundError):  # trees need LightGBM, networks do not
+            found[name] = version(name)
+    return found
 
 
 @cache
