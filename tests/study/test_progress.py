@@ -2,10 +2,11 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 
-from levelhead.study import progress, run_study
+from levelhead.study import Data, progress, run_study
 from levelhead.study.runs import attempt
 
 
@@ -24,6 +25,27 @@ def test_lines_tell_count_failures_and_time_left(make_specs, outcome):
     assert told[0].startswith("1/4 runs, ")
     assert told[0].endswith("left; last: toy, λ = 0, GCP, split 0")
     assert told[3].startswith("4/4 runs, 1 failed, 0 s left")
+
+
+def test_time_left_knows_that_runs_differ(make_specs, outcome):
+    """One of ten slow runs and one of ten fast ones are done: what is left is nine of each, not eighteen averages."""
+    spec = make_specs(1)[1]
+    kinds = {
+        (d, m): replace(spec, method=m, dataset=Data(d, spec.dataset.X, spec.dataset.y))
+        for d in "ab"
+        for m in "sf"
+    }
+    specs = [replace(kinds[key], seed=k) for key in (("a", "s"), ("a", "f"), ("b", "f")) for k in range(10)]
+    now = 0.0
+    pace = progress.Pace(specs, lambda: now)
+    assert pace.left() == 0
+    for key, seconds in ((("a", "s"), 100.0), (("a", "f"), 1.0), (("a", "f"), 1.0)):
+        pace.advance(kinds[key], replace(outcome, seconds=seconds))
+    now = 51.0  # two workers
+    left_of_a = (9 * 100 + 8 * 1) / 2
+    assert pace.left("a") == pytest.approx(left_of_a)
+    assert pace.left("b") == pytest.approx(10 * (100 + 1) / 2 / 2)  # not seen yet: as all kinds on average
+    assert pace.left() == pytest.approx(pace.left("a") + pace.left("b"))
 
 
 def test_lines_are_few_but_the_last_always_comes(make_specs, outcome):
@@ -45,6 +67,7 @@ def test_bars(make_specs, outcome, capsys):
     assert "toy" in shown
     assert "all" in shown
     assert "4/4" in shown
+    assert "0 s left" in shown
 
 
 def test_rich_is_not_needed(make_specs, monkeypatch):

@@ -2,8 +2,9 @@
 
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from statistics import mean
 from typing import Any, Protocol, TextIO
 
 from levelhead.study.runs import Outcome
@@ -32,25 +33,64 @@ class Silent:
         """Nothing."""
 
 
+class Pace:
+    """The time that the runs left will take, from what those of the same data set and method took.
+
+    Kinds that have not been seen are taken to cost what the others of their data set cost on average, or what all do:
+    an ensemble on a large table may take a thousand times as long as a network on a small one.
+    """
+
+    def __init__(self, specs: Sequence[Spec], clock: Callable[[], float] = time.monotonic) -> None:
+        self._left = Counter(map(_kind, specs))
+        self._done: Counter[tuple[str, str]] = Counter()
+        self._seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self._clock, self._began = clock, clock()
+
+    def advance(self, spec: Spec, outcome: Outcome) -> None:
+        """One more is done."""
+        kind = _kind(spec)
+        self._left[kind] -= 1
+        self._done[kind] += 1
+        self._seconds[kind] += outcome.seconds
+
+    def left(self, dataset: str | None = None) -> float:
+        """Seconds to go, for all runs or those of one data set, at the speed of all workers so far."""
+        spent = sum(self._seconds.values())
+        if spent == 0:
+            return 0.0
+        cost = {kind: self._seconds[kind] / n for kind, n in self._done.items()}
+        work = 0.0
+        for kind, n in self._left.items():
+            if dataset in (None, kind[0]):
+                alike = [c for (name, _), c in cost.items() if name == kind[0]]
+                work += n * (cost[kind] if kind in cost else mean(alike or cost.values()))
+        return (self._clock() - self._began) * work / spent
+
+
+def _kind(spec: Spec) -> tuple[str, str]:
+    return spec.dataset_name, spec.method
+
+
 class Lines:
     """A line every few seconds and at the end, with the time left."""
 
     def __init__(self, specs: Sequence[Spec], file: TextIO | None = None, every: float = _EVERY) -> None:
         self._file = sys.stderr if file is None else file
         self._total, self._done, self._failed = len(specs), 0, 0
-        self._every = every
-        self._began = self._told = time.monotonic()
+        self._every, self._told = every, time.monotonic()
+        self._pace = Pace(specs)
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
         """Count, and tell if the last line is old enough."""
+        self._pace.advance(spec, outcome)
         self._done += 1
         self._failed += outcome.result is None
         now = time.monotonic()
         if now - self._told >= self._every or self._done == self._total:
             self._told = now
-            left = (now - self._began) / self._done * (self._total - self._done)
+            left = duration(self._pace.left())
             failed = f", {self._failed} failed" if self._failed else ""
-            line = f"{self._done}/{self._total} runs{failed}, {duration(left)} left; last: {spec}"
+            line = f"{self._done}/{self._total} runs{failed}, {left} left; last: {spec}"
             print(line, file=self._file, flush=True)
 
     def close(self) -> None:
@@ -62,13 +102,7 @@ class Bars:
 
     def __init__(self, specs: Sequence[Spec]) -> None:
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as RichProgress
 
         self._bars = RichProgress(
@@ -76,26 +110,27 @@ class Bars:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
-            speed_estimate_period=600,
         )
         sizes = Counter(spec.dataset_name for spec in specs)
         self._tasks = {
             name: self._bars.add_task(name, total=n, note="", start=False) for name, n in sizes.items()
         }
         self._all: Any = self._bars.add_task("all", total=len(specs), note="")
-        self._failed = 0
+        self._failed, self._pace = 0, Pace(specs)
         self._bars.start()
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
         """Move two bars."""
-        task = self._tasks[spec.dataset_name]
-        self._bars.start_task(task)
-        self._bars.advance(task)
+        self._pace.advance(spec, outcome)
         self._failed += outcome.result is None
-        self._bars.update(self._all, advance=1, note=f"{self._failed} failed" if self._failed else "")
+        failed = f", {self._failed} failed" if self._failed else ""
+        self._bars.start_task(self._tasks[spec.dataset_name])
+        self._bars.advance(self._tasks[spec.dataset_name])
+        for name, task in self._tasks.items():
+            self._bars.update(task, note=f"{duration(self._pace.left(name))} left")
+        self._bars.update(self._all, advance=1, note=f"{duration(self._pace.left())} left{failed}")
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
