@@ -321,13 +321,11 @@ def marks(rows: list[dict]) -> str:
         "| RMSE at λ = 20 over λ = 0 | " + " | ".join(DATASETS) + " |",
         "|---|" + "---:|" * len(DATASETS),
     ]
+    means = {key: cell.means for key, cell in cells.items()}
     for method in OURS:
         grown = []
         for dataset in DATASETS:
-            clean, spoilt = (
-                cells[dataset, share].means.get(method) if (dataset, share) in cells else None
-                for share in (0, 20)
-            )
+            clean, spoilt = (means.get((dataset, share), {}).get(method) for share in (0, 20))
             grown.append(f"{spoilt['rmse'] / clean['rmse']:.2f}" if clean and spoilt else "–")
         lines.append(f"| {method} | {' | '.join(grown)} |")
     return "\n".join(lines)
@@ -338,7 +336,7 @@ def _is_peer(name: str) -> bool:
 
 
 def _apart(runs: dict[str, np.ndarray]) -> str:
-    """Means over other splits than those of the table, and how many."""
+    """Means over fewer splits than those of the table, and how many."""
     pair = " / ".join(_shown(float(runs[c].mean()), best=False) for c in MEASURES)
     return f"({pair}; n = {len(runs[MEASURES[0]])})"
 

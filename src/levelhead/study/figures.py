@@ -17,7 +17,7 @@ from levelhead.study.tables import SHOWN, Cell, cells, in_order
 _WIDTH, _HEIGHT = 2.9, 2.6  # inches of one panel: three fit the width of a printed page
 _COLUMNS = 3
 _YARDSTICK = "Gaussian"
-Cells = Mapping[tuple[str, float, str], Cell]  # by data set, λ and method
+_Cells = Mapping[tuple[str, float, str], Cell]  # by data set, λ and method
 
 
 def measure_against_share(
@@ -130,20 +130,20 @@ def styled() -> Iterator[Callable[..., Any]]:
         yield Figure
 
 
-def _chosen(rows: Iterable[Row], measure: str, methods: Sequence[str] | None) -> Cells:
+def _chosen(rows: Iterable[Row], measure: str, methods: Sequence[str] | None) -> _Cells:
     found = cells(rows, measure)
     return {key: cell for key, cell in found.items() if methods is None or key[2] in methods}
 
 
-def _datasets(found: Cells) -> list[str]:
+def _datasets(found: _Cells) -> list[str]:
     return list(dict.fromkeys(dataset for dataset, _, _ in found))
 
 
-def _looks(found: Cells) -> dict[str, Look]:
+def _looks(found: _Cells) -> dict[str, Look]:
     return looks(in_order({method for _, _, method in found}))
 
 
-def _draw_lines(axes: Any, found: Cells, dataset: str, look: Mapping[str, Look]) -> dict[str, list[float]]:
+def _draw_lines(axes: Any, found: _Cells, dataset: str, look: Mapping[str, Look]) -> dict[str, list[float]]:
     """A line a method against λ, with standard errors; gives the means that were drawn."""
     means = {}
     for name in look:
@@ -157,7 +157,7 @@ def _draw_lines(axes: Any, found: Cells, dataset: str, look: Mapping[str, Look])
     return means
 
 
-def _line(found: Cells, dataset: str, method: str) -> list[tuple[float, Cell]]:
+def _line(found: _Cells, dataset: str, method: str) -> list[tuple[float, Cell]]:
     line = [(key[1], cell) for key, cell in found.items() if key[0] == dataset and key[2] == method]
     return sorted(line, key=lambda pair: pair[0])
 

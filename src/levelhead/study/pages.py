@@ -29,15 +29,11 @@ from levelhead.study.store import Row, read_csv
 from levelhead.study.tables import Grid, best_methods, table
 
 _BY_PROGRAM = "<!-- Written by `levelhead study pages`; do not edit. -->\n"
+# Kinds of wrong labels in the order of the page: name in the figure, title of the tables.
 _KINDS = {
-    repr(Replaced()): "Replaced labels, as in the paper, at larger shares",
-    repr(Cluster()): "A one-sided cluster: all wrong labels near mean + 8 std",
-    repr(Swapped()): "Labels swapped between rows",
-}
-_IN_FIGURE = {
-    repr(Replaced()): "replaced",
-    repr(Cluster()): "one-sided cluster",
-    repr(Swapped()): "swapped",
+    repr(Replaced()): ("replaced", "Replaced labels, as in the paper, at larger shares"),
+    repr(Cluster()): ("one-sided cluster", "A one-sided cluster: all wrong labels near mean + 8 std"),
+    repr(Swapped()): ("swapped", "Labels swapped between rows"),
 }
 _FIGURE_SHARE = 5
 
@@ -56,16 +52,17 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
     """
     source, target = Path(results), Path(manual)
     rows = read_csv(source / "table1.csv")
+    beyond = read_csv(source / "beyond.csv") if (source / "beyond.csv").exists() else []
     texts = {
         "table1": _table1(rows),
         "table1_compared": _side_by_side(rows),
         "table1_summary": _summary(rows),
-        "beyond": _beyond(source),
+        "beyond": _beyond(beyond),
         "tuned": _tuned(source, rows),
         "variance_corrections": _corrections(source),
     }
     written = [_write(target / "tables" / f"{name}.md", text) for name, text in texts.items()]
-    for name, draw in _figures(source, rows).items():
+    for name, draw in _figures(source, rows, beyond).items():
         path = target / "assets" / f"{name}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         save(draw(), path)
@@ -79,7 +76,7 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def _figures(source: Path, rows: Sequence[Row]) -> dict[str, Callable[[], Any]]:
+def _figures(source: Path, rows: Sequence[Row], beyond: Sequence[Row]) -> dict[str, Callable[[], Any]]:
     figures: dict[str, Callable[[], Any]] = {"auc-against-share": lambda: measure_against_share(rows)}
     if (source / "retention_curves.csv").exists():
         curves = [c for c in read_curves(source / "retention_curves.csv") if c.share == _FIGURE_SHARE]
@@ -89,10 +86,9 @@ def _figures(source: Path, rows: Sequence[Row]) -> dict[str, Callable[[], Any]]:
     if (source / "synthetic_fits.csv").exists():
         points = synthetic_fits.read(source / "synthetic_fits.csv")
         figures["synthetic-fits"] = lambda: synthetic_fits.figure(points)
-    if (source / "beyond.csv").exists():
-        found = read_csv(source / "beyond.csv")
-        kinds = beside_table1(found, rows)
-        names = {row.method for row in found} - {"GCP_St"}  # whose means are those of GCP
+    if beyond:
+        kinds = beside_table1(beyond, rows)
+        names = {row.method for row in beyond} - {"GCP_St"}  # whose means are those of GCP
         figures["beyond"] = lambda: measure_by_kind(kinds, methods=sorted(names))
     return figures
 
@@ -101,14 +97,20 @@ def beside_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, lis
     """Kinds of wrong labels by name, each from λ = 0 on: what Table 1 has of the same splits, data sets and methods."""
     done = {(row.dataset, row.method, row.seed) for row in beyond}
     beside = [row for row in table1 if (row.dataset, row.method, row.seed) in done]
-    found: dict[str, list[Row]] = {}
-    for kind in dict.fromkeys([*_IN_FIGURE, *(row.contamination for row in beyond)]):
-        own = [row for row in beyond if row.contamination == kind]
+    found = {}
+    for kind, own in _by_kind(beyond).items():
         clean = [row._replace(contamination=kind) for row in beside if row.share == 0]
         spoilt = [row for row in beside if row.share > 0 and row.contamination == kind]
-        if own:
-            found[_IN_FIGURE.get(kind, kind)] = [*clean, *spoilt, *own]
+        name, _ = _KINDS.get(kind, (kind, kind))
+        found[name] = [*clean, *spoilt, *own]
     return found
+
+
+def _by_kind(beyond: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows of each contamination, known ones first."""
+    others = sorted({row.contamination for row in beyond} - set(_KINDS))
+    found = {kind: [row for row in beyond if row.contamination == kind] for kind in (*_KINDS, *others)}
+    return {kind: rows for kind, rows in found.items() if rows}
 
 
 def _table1(rows: Sequence[Row]) -> str:
@@ -167,20 +169,14 @@ def _fit(method: str) -> str:
     return "GCP" if method == "GCP_St" else method
 
 
-def _beyond(source: Path) -> str:
-    path = source / "beyond.csv"
-    if not path.exists():
+def _beyond(beyond: Sequence[Row]) -> str:
+    if not beyond:
         return "Not run yet: `levelhead study beyond --store beyond.db`, then `levelhead study export`."
-    by_kind: dict[str, list[Row]] = {}
-    for row in read_csv(path):
-        by_kind.setdefault(row.contamination, []).append(row)
-    kinds = sorted(
-        by_kind, key=lambda kind: (list(_KINDS).index(kind) if kind in _KINDS else len(_KINDS), kind)
-    )
-    return "\n\n".join(
-        f"### {_KINDS.get(kind, kind)}\n\n{table(by_kind[kind], ('rmse', 'auc'), 'markdown')}"
-        for kind in kinds
-    )
+    parts = []
+    for kind, rows in _by_kind(beyond).items():
+        _, title = _KINDS.get(kind, (kind, kind))
+        parts.append(f"### {title}\n\n{table(rows, ('rmse', 'auc'), 'markdown')}")
+    return "\n\n".join(parts)
 
 
 def _tuned(source: Path, rows: Sequence[Row]) -> str:
