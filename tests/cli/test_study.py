@@ -100,6 +100,7 @@ def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> No
     assert "x.gif should end in one of .svg, .png, .pdf" in done.err
 
 
+@pytest.mark.usefixtures("public_data")
 def test_rows_of_trees(call, tmp_path: Path) -> None:
     pytest.importorskip("lightgbm")
     part = ("--datasets", "yacht", "--shares", "5", "--methods", "GCPBoost", "--splits", 1)
