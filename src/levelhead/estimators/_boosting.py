@@ -10,6 +10,9 @@ no weight for a machine: no more than one call a round, whatever their number. F
 - the trees for ln s, by natural-gradient steps in large leaves, which cannot isolate single labels;
 - offset and slope of ln s, and one α for all rows, by Fisher scoring (`theory.information`);
 - when to stop: at the smallest −ln t.
+
+Who doubts rare labels from the start never learns that they support each other. So labels of usual size are heard
+again, by machines to which all of these count.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +32,14 @@ Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # of predicti
 _ALPHAS = (0.1, 50.0)
 _WARM_UP = 20  # steps of m before α moves: until then, residuals are signal rather than noise
 _FIRST_RATE = 3.0  # of the machines that only serve to judge labels, relative to the members'
+_HEARING_RATE = 9.0  # of those that hear labels again
 _SCALE_RATE = 0.15
 _STEPS = 3  # of the trees for m to one of those for ln s
-_SCALE_LEAVES = 4
-_SCALE_ROWS, _SCALE_SHARE = 20, 0.05  # the least rows of a leaf of the scale, and the least share of all rows
+_SCALE_LEAVES, _ROWS_PER_SCALE_LEAF = (
+    (4, 31),
+    250,
+)  # fewest and most leaves, and for how many rows there is one
+_SCALE_ROWS = 20  # the least rows of a leaf of the scale
 _ROWS_OF_CATEGORY = 10
 _LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
 _LARGEST_SLOPE = 1.2
@@ -83,11 +90,11 @@ class Growth:
         """The same for the trees of ln s."""
         return self.parameters(
             seed,
-            num_leaves=_SCALE_LEAVES,
+            num_leaves=int(np.clip(n // _ROWS_PER_SCALE_LEAF, *_SCALE_LEAVES)),
             learning_rate=_SCALE_RATE,
             # LightGBM guesses the rows of a leaf from its weights and miscounts those without any; weights are sure.
             min_data_in_leaf=1,
-            min_sum_hessian_in_leaf=max(_SCALE_ROWS, _SCALE_SHARE * n),
+            min_sum_hessian_in_leaf=float(_SCALE_ROWS),
             feature_fraction_bynode=1.0,
             bagging_fraction=1.0,
             bagging_freq=0,
@@ -177,13 +184,8 @@ def grow(
 
     `y` is scaled to location 0 and spread 1; `fold` counts from 0.
     """
-    of_mean = growth.parameters(seed, learning_rate=min(1.0, _FIRST_RATE * growth.rate))
-    # Bins are made once and for all rows; they hold no labels.
-    table = lightgbm().Dataset(
-        X, y, params=of_mean, categorical_feature=list(growth.categorical), free_raw_data=False
-    )
-    mean_trees = _Trees(of_mean, table, fold)
-    scale_trees = _Trees(growth.scale_parameters(seed, len(y)), table, fold)
+    mean_trees = _mean_trees(X, y, fold, growth, seed, _FIRST_RATE)
+    scale_trees = _Trees(growth.scale_parameters(seed, len(y)), mean_trees.booster.train_set, fold)
     n_passes = max(1, round(growth.n_trees / _FIRST_RATE / _STEPS))
     mean, trees, shape = np.zeros(len(y)), np.zeros(len(y)), Shape(0.0, 1.0, 0.0)
     even = weight / weight.mean()  # a leaf of the scale needs so much of it as it needs rows
@@ -205,6 +207,24 @@ def grow(
     return best._replace(scale_forests=Forest.each(scale_trees.booster, best.n_passes))
 
 
+def hear_again(
+    X: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    fold: NDArray[np.int64],
+    growth: Growth,
+    n_passes: int,
+    seed: int,
+) -> FloatArray:
+    """The mean of every row by machines that left it out, each label with the weight that it has by now."""
+    mean_trees = _mean_trees(X, y, fold, growth, seed, _HEARING_RATE)
+    gradients = _weighted_squares(y, weight / weight.mean())
+    mean = np.zeros(len(y))
+    for _ in range(max(1, round(_STEPS * n_passes * _FIRST_RATE / _HEARING_RATE))):
+        mean = mean_trees.step(gradients)
+    return mean
+
+
 def finish(
     X: FloatArray, y: FloatArray, weight: FloatArray, growth: Growth, n_passes: int, seed: int
 ) -> Forest:
@@ -215,7 +235,8 @@ def finish(
         X, y, weight=weight / weight.mean(), params=parameters, categorical_feature=list(growth.categorical)
     )
     n_trees = min(growth.n_trees, round(_FIRST_RATE * _STEPS * n_passes))
-    return Forest.of(lgb.train(parameters, table, n_trees), n_trees)
+    # A booster that is kept as it is spares writing and reading all trees once more.
+    return Forest.of(lgb.train(parameters, table, n_trees, keep_training_booster=True), n_trees)
 
 
 class _Trees:
@@ -238,6 +259,16 @@ class _Trees:
     def _notice(self, at: FloatArray, _: Any) -> tuple[str, float, bool]:
         self._told: FloatArray = at[self._unseen]
         return "unseen", 0.0, False
+
+
+def _mean_trees(
+    X: FloatArray, y: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int, rate: float
+) -> _Trees:
+    """Machines for m that have yet to grow, at `rate` times the members' step, with bins of all rows."""
+    parameters = growth.parameters(seed, learning_rate=min(1.0, rate * growth.rate))
+    categorical = list(growth.categorical)
+    table = lightgbm().Dataset(X, y, params=parameters, categorical_feature=categorical, free_raw_data=False)
+    return _Trees(parameters, table, fold)
 
 
 def _weighted_squares(y: FloatArray, w: FloatArray) -> Gradients:

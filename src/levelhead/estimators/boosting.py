@@ -27,6 +27,9 @@ _PASSES_OF_FEW = 4
 _LEAVES, _MORE_LEAVES, _MANY_ROWS = 15, 31, 5000
 _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
 _LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
+_USUAL = 0.01, 0.99  # quantiles of the labels taken for right, between which any label is heard again
+_HEARD = 0.5  # the least weight of such a label meanwhile
+_MANY_WRONG = 0.03  # the share of wrong labels from which on doubt counts in full
 _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
 
 
@@ -149,8 +152,12 @@ class GCPBoostingRegressor(AnsweringRegressor):
             growth = replace(growth, row_share=1.0)
             grown, trusted = self._without_folds(len(labels)), given
         else:
-            grown = _boosting.grow(table, labels, given, rows.group[visits] % _FOLDS, growth, seed)
-            trusted = given * self._learn_from_unseen(labels - grown.mean, grown, rows.n_groups)
+            fold = rows.group[visits] % _FOLDS
+            grown = _boosting.grow(table, labels, given, fold, growth, seed)
+            hear = lambda w: _boosting.hear_again(
+                table, labels, given * w, fold, growth, grown.n_passes, seed
+            )
+            trusted = given * self._learn_from_unseen(labels, grown, rows.n_groups, hear)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
         self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
@@ -186,20 +193,33 @@ class GCPBoostingRegressor(AnsweringRegressor):
         nothing = np.zeros(n)
         return Grown(nothing, nothing, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
 
-    def _learn_from_unseen(self, z: np.ndarray, grown: Grown, n_groups: int) -> np.ndarray:
-        """Calibration, share of wrong labels, and how far each label is trusted."""
+    def _learn_from_unseen(self, labels: np.ndarray, grown: Grown, n_groups: int, hear) -> np.ndarray:
+        """Calibration, share of wrong labels, and how far each label is trusted.
+
+        `hear` gives the mean of every row, by machines that have not seen its label, for labels so trusted.
+        """
+        z, log_s = labels - grown.mean, grown.shape.log_scale(grown.trees)
         if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
-            return _boosting.trust(z, grown.shape.log_scale(grown.trees), grown.shape.alpha)
+            return _boosting.trust(z, log_s, grown.shape.alpha)
         known = None if self.contamination == "auto" else float(self.contamination)
-        log_s = grown.shape.log_scale(grown.trees)
         variance = self._reading(grown.mean[None], log_s, grown.shape).variance[0]
         self.calibration_ = calibrate(z, variance)
         honest = self.calibration_(variance)
-        self.separation_ = estimate_contamination(z, honest, epsilon=known, core="student")
-        right = 1 - self.separation_.probability(z, honest)
-        # What those machines doubt is mostly wrong: doubt counts twice, and far labels a little less in any case.
-        doubt = _boosting.trust(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA))
-        return right * right * doubt
+        self.separation_ = separation = estimate_contamination(z, honest, epsilon=known, core="student")
+
+        def trusted(z: np.ndarray) -> np.ndarray:
+            # What those machines doubt is mostly wrong: doubt counts twice, and far labels a little less in any case.
+            right = 1 - separation.probability(z, honest)
+            return right * right * _boosting.trust(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA))
+
+        wrong = separation.probability(z, honest)
+        low, high = np.quantile(labels[wrong <= max(0.5, np.median(wrong))], _USUAL)
+        usual = (low <= labels) & (labels <= high)
+        first = trusted(z)
+        again = labels - hear(np.where(usual, np.maximum(first, _HEARD), first))
+        second = trusted(np.where(usual & (np.abs(again) < np.abs(z)), again, z))
+        # Where next to no label is wrong, doubt is mostly mistaken, and a label of usual size does little harm.
+        return np.where(usual, second ** np.clip(separation.epsilon / _MANY_WRONG, 0.5, 1), second)
 
     def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
         train = lambda k: _boosting.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
