@@ -142,6 +142,53 @@ def test_no_leaf_of_the_scale_stands_on_few_labels():
         assert min(np.unique(tree, return_counts=True)[1].min() for tree in leaves.T) >= 20
 
 
+def test_who_hears_a_label_again_has_not_seen_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=200)
+    fold, weight = np.arange(200) % 5, np.where(np.arange(200) % 7, 1.0, 0.0)
+    growth = GCPBoostingRegressor(n_jobs=1).fit(X[:20], y[:20])._growth(200)
+    hear = lambda y: _boosting.hear_again(X, y, weight, fold, growth, n_passes=20, seed=0)
+    mean = hear(y)
+    assert metrics.rmse(X[:, 0], mean) < 0.3
+    np.testing.assert_array_equal(hear(np.where(weight == 0, 9.0, y)), mean)
+    other = hear(np.where(fold == 3, -y, y))
+    np.testing.assert_array_equal(other[fold == 3], mean[fold == 3])
+    assert not np.isclose(other[fold != 3], mean[fold != 3]).any()
+
+
+def test_rare_labels_of_usual_size_are_believed_once_they_support_each_other(monkeypatch):
+    def error_on_rare_rows(seed):
+        rng = np.random.default_rng(seed)
+        rare = np.arange(500) < 12
+        X = rng.uniform(-1, 1, size=(500, 2))
+        X[:, 1] = np.where(rare, rng.uniform(0.9, 1, 500), rng.uniform(-1, 0.85, 500))
+        y = np.where(rare, 2.0, 3 * X[:, 0]) + 0.1 * rng.normal(size=500)
+        spoilt = np.where(rare, y, Replaced()(X, y, rate=0.05, random_state=seed).y)
+        answer = GCPBoostingRegressor(random_state=0, n_jobs=1).fit(X, spoilt).predict(X[rare])
+        return metrics.rmse(y[rare], answer)
+
+    heard = [error_on_rare_rows(seed) for seed in (1, 3, 4)]
+    monkeypatch.setattr(_boosting, "hear_again", lambda X, y, *_: np.full(len(y), np.inf))
+    assert np.mean(heard) < 0.85 * np.mean([error_on_rare_rows(seed) for seed in (1, 3, 4)])
+
+
+def test_where_no_label_is_wrong_those_of_usual_size_count_almost_in_full(monkeypatch):
+    weights = []
+    finish = _boosting.finish
+    monkeypatch.setattr(
+        _boosting, "finish", lambda X, y, w, *rest: weights.append(w) or finish(X, y, w, *rest)
+    )
+    data = heteroscedastic(600, random_state=0)
+    for share in (0.0, 0.1):
+        spoilt = Replaced()(data.X, data.y_clean, rate=share, random_state=0)
+        model = GCPBoostingRegressor(random_state=0).fit(data.X, spoilt.y)
+        assert model.contamination_ == pytest.approx(share, abs=0.025)
+    clean, some = weights
+    assert np.quantile(clean, 0.05) > np.quantile(some, 0.15)
+    assert (some < 0.01).sum() >= 40
+
+
 def test_large_tables_get_larger_trees():
     X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 3))
     y = np.sin(5 * X).sum(axis=1)
@@ -151,6 +198,12 @@ def test_large_tables_get_larger_trees():
         most[n] = max(int(line[11:]) for line in forest.text.split("\n") if line.startswith("num_leaves="))
         assert forest.n_trees <= 9
     assert most == {4000: 15, 5000: 31}
+
+
+def test_the_scale_is_finer_the_more_rows_there_are():
+    growth = GCPBoostingRegressor(max_iter=9).fit(X, Y)._growth(100)
+    leaves = [growth.scale_parameters(0, n)["num_leaves"] for n in (100, 1000, 2500, 100_000)]
+    assert leaves == [4, 4, 10, 31]
 
 
 def test_members_are_mixed():

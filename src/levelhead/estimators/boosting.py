@@ -38,7 +38,8 @@ class GCPBoostingRegressor(AnsweringRegressor):
 
     Trees give the location m and the scale s of a Student's t with one α for all rows. Five machines grow in step,
     each without a fold of the rows, and every label is weighed by the machine that has not seen it, so that no
-    tree can talk itself into a wrong label. The members then learn m from all rows, suspect labels weighted
+    tree can talk itself into a wrong label. Labels of usual size are heard again by machines to which all of
+    these count: rare ones may support each other. The members then learn m from all rows, suspect labels weighted
     down. The answer describes the **clean** labels: mean m and the prognostic variance σ/(α − A(α)), equation (6),
     made honest on the rows that were held out. Needs the extra `boosting` (LightGBM).
 
