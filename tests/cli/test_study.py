@@ -90,6 +90,10 @@ def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> No
     assert done.json["rows"] == len(read_csv(tmp_path / "t.csv")) == 15
     assert call(*arguments, cwd=tmp_path).code == 1  # the files are there
     assert len(pd.read_csv(tmp_path / "c.csv")) == 8
+    assert call(*arguments, "--splits", 1, "--force", "--json", cwd=tmp_path).json["rows"] == 8
+    assert {row.seed for row in read_csv(tmp_path / "t.csv")} == {SEEDS[0]}
+    assert set(pd.read_csv(tmp_path / "c.csv")["n_splits"]) == {1}
+    call(*arguments, "--force", cwd=tmp_path)
     for number, source, head in ((3, "t.csv", b"\x89PNG"), (5, "c.csv", b"%PDF"), (4, "t.csv", b"<?xml")):
         name = f"figure{number}.{ {b'%': 'pdf', b'<': 'svg'}.get(head[:1], 'png') }"
         done = call("study", "figure", number, "--from", source, "--out", name, cwd=tmp_path)

@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +26,13 @@ class Curve(NamedTuple):
     rmse: tuple[float, ...]
 
 
-def mean_curves(store: Store, specs: Iterable[Spec] | None = None) -> list[Curve]:
-    """A curve for every cell of a store, or of the given specs."""
+def mean_curves(
+    store: Store, specs: Iterable[Spec] | None = None, *, seeds: Collection[int] | None = None
+) -> list[Curve]:
+    """A curve for every cell of a store, or of the given specs; over all splits, or those of the given seeds."""
     found = []
-    for cell, of_cell in groupby(store.each_curve(specs), key=lambda one: (one[0], one[1], one[2], one[3])):
+    chosen = (one for one in store.each_curve(specs) if seeds is None or one[4] in seeds)
+    for cell, of_cell in groupby(chosen, key=lambda one: (one[0], one[1], one[2], one[3])):
         by_seed: dict[int, object] = {}
         for *_, seed, values in of_cell:
             if seed in by_seed:

@@ -29,6 +29,12 @@ ShownShares = Annotated[
     list[str] | None, typer.Option("--shares", metavar="λ,…", help="Percentages to show; default: all.")
 ]
 Splits = Annotated[int, typer.Option("--splits", min=1, max=50, help="How many of the 50 splits.")]
+FirstSplits = Annotated[
+    int | None,
+    typer.Option(
+        "--splits", min=1, max=50, help="Only the first so many of the 50 splits; default: all runs."
+    ),
+]
 ContaminationName = Annotated[
     str,
     typer.Option("--contamination", metavar="NAME", help="Kind of wrong labels; `replaced` is the paper's."),

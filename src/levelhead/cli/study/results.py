@@ -109,24 +109,32 @@ def export(
     curves: own.CurvesFile = None,
     store: own.StoreFile = parts.STORE,
     contamination: own.AnyContamination = None,
+    splits: own.FirstSplits = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Write the results as one compact CSV, a row a run; with --curves also the mean curves RMSE(n)."""
     from levelhead.study.curves import mean_curves, write_curves
     from levelhead.study.store import Store, write_csv
+    from levelhead.study.table1 import SEEDS
 
     paths = [out] if curves is None else [out, curves]
     output.refuse(*paths, force=force)
     kinds = parts.words(contamination) or ()
     chosen = {repr(parts.kind(name)) for name in kinds}
     with Store(parts.existing(store)) as opened, output.whole(*paths, force=force) as partial:
-        rows = [row for row in opened.rows() if not chosen or row.contamination in chosen]
+        seeds = None if splits is None else SEEDS[:splits]
+        rows = [
+            row
+            for row in opened.rows()
+            if (not chosen or row.contamination in chosen) and (seeds is None or row.seed in seeds)
+        ]
         if not rows:
-            raise ValueError(f"{store} holds no finished runs{' of this contamination' if chosen else ''}")
+            narrowed = " of this contamination and these splits" if chosen or seeds else ""
+            raise ValueError(f"{store} holds no finished runs{narrowed}")
         write_csv(rows, partial[0])
         if curves is not None:
-            write_curves(mean_curves(opened), partial[1])
+            write_curves(mean_curves(opened, seeds=seeds), partial[1])
     if as_json:
         screen.machine({"rows": len(rows), "files": [str(path) for path in paths]})
         return
