@@ -29,7 +29,10 @@ _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than t
 _LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
 _USUAL = 0.01, 0.99  # quantiles of the labels taken for right, between which any label is heard again
 _HEARD = 0.5  # the least weight of such a label meanwhile
-_MANY_WRONG = 0.03  # the share of wrong labels from which on doubt counts in full
+_MILDEST, _MANY_WRONG = (
+    0.5,
+    0.03,
+)  # power of doubt where no label is wrong; the share from which on it counts in full
 _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
 
 
@@ -220,7 +223,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
         again = labels - hear(np.where(usual, np.maximum(first, _HEARD), first))
         second = trusted(np.where(usual & (np.abs(again) < np.abs(z)), again, z))
         # Where next to no label is wrong, doubt is mostly mistaken, and a label of usual size does little harm.
-        return np.where(usual, second ** np.clip(separation.epsilon / _MANY_WRONG, 0.5, 1), second)
+        return np.where(usual, second ** np.clip(separation.epsilon / _MANY_WRONG, _MILDEST, 1), second)
 
     def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
         train = lambda k: _boosting.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
