@@ -189,6 +189,24 @@ def test_where_no_label_is_wrong_those_of_usual_size_count_almost_in_full(monkey
     assert (some < 0.01).sum() >= 40
 
 
+def test_the_more_labels_are_wrong_the_larger_the_leaves_of_the_scale(monkeypatch):
+    rows, grow = [], _boosting.grow
+    monkeypatch.setattr(
+        _boosting,
+        "grow",
+        lambda *given, growth, seed: (
+            rows.append(growth.rows_in_scale_leaf) or grow(*given, growth=growth, seed=seed)
+        ),
+    )
+    data = heteroscedastic(600, random_state=0)
+    for share, expected in ((0.1, [20]), (0.35, [20, 80])):
+        rows.clear()
+        spoilt = Replaced()(data.X, data.y_clean, rate=share, random_state=0)
+        model = GCPBoostingRegressor(random_state=0, n_jobs=1).fit(data.X, spoilt.y)
+        assert model.contamination_ == pytest.approx(share, abs=0.05)
+        assert rows == expected
+
+
 def test_large_tables_get_larger_trees():
     X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 3))
     y = np.sin(5 * X).sum(axis=1)

@@ -39,7 +39,6 @@ _SCALE_LEAVES, _ROWS_PER_SCALE_LEAF = (
     (4, 31),
     250,
 )  # fewest and most leaves, and for how many rows there is one
-_SCALE_ROWS = 20  # the least rows of a leaf of the scale
 _ROWS_OF_CATEGORY = 10
 _LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
 _LARGEST_SLOPE = 1.2
@@ -49,12 +48,16 @@ _GAIN = 1e-4  # a smaller gain of −ln t is none
 
 @dataclass(frozen=True)
 class Growth:
-    """Settings of the trees of m; a leaf needs so many fully trusted rows, or more that are trusted less."""
+    """Settings of the trees of m; a leaf needs so many fully trusted rows, or more that are trusted less.
+
+    A leaf of the scale needs `rows_in_scale_leaf`, trusted or not.
+    """
 
     rate: float
     n_trees: int
     leaves: int
     rows_in_leaf: int
+    rows_in_scale_leaf: int
     feature_share: float
     row_share: float
     patience: int
@@ -94,7 +97,7 @@ class Growth:
             learning_rate=_SCALE_RATE,
             # LightGBM guesses the rows of a leaf from its weights and miscounts those without any; weights are sure.
             min_data_in_leaf=1,
-            min_sum_hessian_in_leaf=float(_SCALE_ROWS),
+            min_sum_hessian_in_leaf=float(self.rows_in_scale_leaf),
             feature_fraction_bynode=1.0,
             bagging_fraction=1.0,
             bagging_freq=0,

@@ -1,7 +1,9 @@
 """Boosted trees with a GCP head: robust mean and variance of the clean labels, for tables as they come."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -25,6 +27,8 @@ _FOLDS = 5
 _FEW = 10  # different rows, below which nothing can be held out
 _PASSES_OF_FEW = 4
 _LEAVES, _MORE_LEAVES, _MANY_ROWS = 15, 31, 5000
+# Of few rows, by chance, most labels may be wrong: where many are, a leaf of the scale needs more.
+_SCALE_ROWS, _MORE_SCALE_ROWS, _VERY_MANY_WRONG = 20, 80, 0.25
 _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
 _LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
 _USUAL = 0.01, 0.99  # quantiles of the labels taken for right, between which any label is heard again
@@ -157,11 +161,12 @@ class GCPBoostingRegressor(AnsweringRegressor):
             grown, trusted = self._without_folds(len(labels)), given
         else:
             fold = rows.group[visits] % _FOLDS
-            grown = _boosting.grow(table, labels, given, fold, growth, seed)
+            rounds = partial(_boosting.grow, table, labels, given, fold, seed=seed)
+            grown, honest = self._learn_from_unseen(labels, rounds, growth, rows.n_groups)
             hear = lambda w: _boosting.hear_again(
                 table, labels, given * w, fold, growth, grown.n_passes, seed
             )
-            trusted = given * self._learn_from_unseen(labels, grown, rows.n_groups, hear)
+            trusted = given * self._trusted(labels, grown, honest, hear)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
         self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
@@ -185,6 +190,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
             n_trees=self.max_iter,
             leaves=leaves if self.max_leaf_nodes is None else self.max_leaf_nodes,
             rows_in_leaf=self.min_samples_leaf,
+            rows_in_scale_leaf=_SCALE_ROWS,
             feature_share=self.max_features,
             row_share=self.subsample,
             patience=self.n_iter_no_change,
@@ -197,19 +203,43 @@ class GCPBoostingRegressor(AnsweringRegressor):
         nothing = np.zeros(n)
         return Grown(nothing, nothing, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
 
-    def _learn_from_unseen(self, labels: np.ndarray, grown: Grown, n_groups: int, hear) -> np.ndarray:
-        """Calibration, share of wrong labels, and how far each label is trusted.
+    def _learn_from_unseen(
+        self, labels: np.ndarray, grow: Callable[..., Grown], growth: Growth, n_groups: int
+    ) -> tuple[Grown, np.ndarray | None]:
+        """Machines, and honest variances of their residuals; calibration and share of wrong labels on the way.
+
+        No variances where nothing can be said of the share.
+        """
+        grown = grow(growth=growth)
+        z = labels - grown.mean
+        if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
+            return grown, None
+        honest, share = self._separate(labels, grown)
+        if share > _VERY_MANY_WRONG:
+            grown = grow(growth=replace(growth, rows_in_scale_leaf=_MORE_SCALE_ROWS))
+            honest, _ = self._separate(labels, grown)
+        return grown, honest
+
+    def _separate(self, labels: np.ndarray, grown: Grown) -> tuple[np.ndarray, float]:
+        """Calibrated variances, and the share of wrong labels."""
+        z, known = labels - grown.mean, None if self.contamination == "auto" else float(self.contamination)
+        variance = self._reading(grown.mean[None], grown.shape.log_scale(grown.trees), grown.shape).variance[
+            0
+        ]
+        self.calibration_ = calibrate(z, variance)
+        honest = self.calibration_(variance)
+        self.separation_ = estimate_contamination(z, honest, epsilon=known, core="student")
+        return honest, self.separation_.epsilon
+
+    def _trusted(self, labels: np.ndarray, grown: Grown, honest: np.ndarray | None, hear) -> np.ndarray:
+        """How far each label is trusted.
 
         `hear` gives the mean of every row, by machines that have not seen its label, for labels so trusted.
         """
         z, log_s = labels - grown.mean, grown.shape.log_scale(grown.trees)
-        if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
+        separation = self.separation_
+        if separation is None or honest is None:
             return _boosting.trust(z, log_s, grown.shape.alpha)
-        known = None if self.contamination == "auto" else float(self.contamination)
-        variance = self._reading(grown.mean[None], log_s, grown.shape).variance[0]
-        self.calibration_ = calibrate(z, variance)
-        honest = self.calibration_(variance)
-        self.separation_ = separation = estimate_contamination(z, honest, epsilon=known, core="student")
 
         def trusted(z: np.ndarray) -> np.ndarray:
             # What those machines doubt is mostly wrong: doubt counts twice, and far labels a little less in any case.
