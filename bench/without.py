@@ -95,7 +95,7 @@ def _change(whole: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> str:
     if not change.any():
         return "the same"
     error = change.std(axis=0, ddof=1) / np.sqrt(len(seeds))
-    return " / ".join(f"{m:+.0f} ± {e:.0f} %" for m, e in zip(change.mean(axis=0), error, strict=True))
+    return " / ".join(f"{round(m):+d} ± {e:.0f}" for m, e in zip(change.mean(axis=0), error, strict=True))
 
 
 def main() -> None:

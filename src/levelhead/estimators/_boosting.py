@@ -222,10 +222,9 @@ def hear_again(
     """The mean of every row by machines that left it out, each label with the weight that it has by now."""
     mean_trees = _mean_trees(X, y, fold, growth, seed, _HEARING_RATE)
     gradients = _weighted_squares(y, weight / weight.mean())
-    mean = np.zeros(len(y))
     for _ in range(max(1, round(_STEPS * n_passes * _FIRST_RATE / _HEARING_RATE))):
-        mean = mean_trees.step(gradients)
-    return mean
+        mean_trees.grow(gradients)
+    return mean_trees.unseen()
 
 
 def finish(
@@ -245,22 +244,28 @@ def finish(
 class _Trees:
     """Machines in one booster, which share the bins: to each, the labels of its own fold weigh nothing.
 
-    A step is told the gradients, rows × machines, and tells what each row gets from the machine that leaves it out.
+    They are told the gradients, rows × machines, and tell what each row gets from the machine that leaves it out.
     """
 
     def __init__(self, parameters: dict[str, Any], table: Any, fold: NDArray[np.int64]) -> None:
         n_machines = int(fold.max()) + 1
         self.booster = lightgbm().Booster(parameters | {"num_class": n_machines}, table)
         self._seen = np.asfortranarray(fold[:, None] != np.arange(n_machines))  # in LightGBM's order
-        self._unseen = np.arange(len(fold)), fold
+        self._own = np.arange(len(fold)), fold
 
     def step(self, gradients: Gradients) -> FloatArray:
+        self.grow(gradients)
+        return self.unseen()
+
+    def grow(self, gradients: Gradients) -> None:
         self.booster.update(fobj=lambda at, _: [self._seen * part for part in gradients(at)])
+
+    def unseen(self) -> FloatArray:
         self.booster.eval_train(feval=self._notice)
         return self._told
 
     def _notice(self, at: FloatArray, _: Any) -> tuple[str, float, bool]:
-        self._told: FloatArray = at[self._unseen]
+        self._told: FloatArray = at[self._own]
         return "unseen", 0.0, False
 
 
