@@ -231,9 +231,13 @@ class Cell(NamedTuple):
         The error is that of the differences on the same splits; the luck of having the best peer is not in it.
         """
         peers = [runs[measure] for name, runs in self.runs.items() if _is_peer(name)]
-        best = min(peers, key=np.mean)
-        gaps = (self.runs[method][measure] - best) / best.mean()
-        return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else np.nan
+        return behind(self.runs[method][measure], min(peers, key=np.mean))
+
+
+def behind(mine: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+    """How much larger a measure is on the same splits, relative to the other's mean, and the standard error of that."""
+    gaps = (mine - other) / other.mean()
+    return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else np.nan
 
 
 def cells_of(rows: list[dict]) -> dict[tuple[str, int], Cell]:

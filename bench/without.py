@@ -7,7 +7,7 @@ Runs are appended to bench/results/without.csv; what is there already is not run
 
 import argparse
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 from accuracy import SHARES
-from peers import MEASURES, rows_of
+from peers import MEASURES, behind, rows_of
 from resuming import read, run_missing
 
 from levelhead import GCPBoostingRegressor, metrics
@@ -55,9 +55,8 @@ PARTS: Mapping[str, tuple[ModuleType, str, Any] | None] = {
 
 def run(dataset: str, share: int, seed: int, without: str) -> dict[str, float]:
     spoilt, X_test, y_test = rows_of(dataset, share, seed)
-    with ExitStack() as stack:
-        if (left_out := PARTS[without]) is not None:
-            stack.enter_context(patch.object(*left_out))
+    left_out = PARTS[without]
+    with patch.object(*left_out) if left_out else nullcontext():
         model = GCPBoostingRegressor(random_state=seed, n_jobs=1).fit(np.asarray(spoilt.X), spoilt.y)
     said = model.predict_dist(np.asarray(X_test))
     return {
@@ -90,12 +89,11 @@ def _change(whole: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> str:
     seeds = [seed for seed in whole if seed in other]
     if len(seeds) < 2:
         return "–"
-    before, after = (np.array([runs[seed] for seed in seeds]) for runs in (whole, other))
-    change = 100 * (after - before) / before.mean(axis=0)
-    if not change.any():
+    before, after = (np.array([runs[seed] for seed in seeds]).T for runs in (whole, other))
+    if (before == after).all():
         return "the same"
-    error = change.std(axis=0, ddof=1) / np.sqrt(len(seeds))
-    return " / ".join(f"{round(m):+d} ± {e:.0f}" for m, e in zip(change.mean(axis=0), error, strict=True))
+    changes = [100 * np.array(behind(*pair)) for pair in zip(after, before, strict=True)]
+    return " / ".join(f"{round(change):+d} ± {error:.0f}" for change, error in changes)
 
 
 def main() -> None:

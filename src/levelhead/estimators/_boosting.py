@@ -35,10 +35,8 @@ _FIRST_RATE = 3.0  # of the machines that only serve to judge labels, relative t
 _HEARING_RATE = 9.0  # of those that hear labels again
 _SCALE_RATE = 0.15
 _STEPS = 3  # of the trees for m to one of those for ln s
-_SCALE_LEAVES, _ROWS_PER_SCALE_LEAF = (
-    (4, 31),
-    250,
-)  # fewest and most leaves, and for how many rows there is one
+_SCALE_LEAVES = (4, 31)  # fewest and most
+_ROWS_PER_SCALE_LEAF = 250
 _ROWS_OF_CATEGORY = 10
 _LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
 _LARGEST_SLOPE = 1.2

@@ -33,10 +33,8 @@ _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than t
 _LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
 _USUAL = 0.01, 0.99  # quantiles of the labels taken for right, between which any label is heard again
 _HEARD = 0.5  # the least weight of such a label meanwhile
-_MILDEST, _MANY_WRONG = (
-    0.5,
-    0.03,
-)  # power of doubt where no label is wrong; the share from which on it counts in full
+_MANY_WRONG = 0.03  # share of wrong labels from which on doubt counts in full
+_MILDEST = 0.5  # power of doubt where no label is wrong
 _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
 
 
@@ -222,10 +220,9 @@ class GCPBoostingRegressor(AnsweringRegressor):
 
     def _separate(self, labels: np.ndarray, grown: Grown) -> tuple[np.ndarray, float]:
         """Calibrated variances, and the share of wrong labels."""
-        z, known = labels - grown.mean, None if self.contamination == "auto" else float(self.contamination)
-        variance = self._reading(grown.mean[None], grown.shape.log_scale(grown.trees), grown.shape).variance[
-            0
-        ]
+        z, log_s = labels - grown.mean, grown.shape.log_scale(grown.trees)
+        known = None if self.contamination == "auto" else float(self.contamination)
+        variance = self._reading(grown.mean[None], log_s, grown.shape).variance[0]
         self.calibration_ = calibrate(z, variance)
         honest = self.calibration_(variance)
         self.separation_ = estimate_contamination(z, honest, epsilon=known, core="student")
@@ -241,17 +238,18 @@ class GCPBoostingRegressor(AnsweringRegressor):
         if separation is None or honest is None:
             return _boosting.trust(z, log_s, grown.shape.alpha)
 
-        def trusted(z: np.ndarray) -> np.ndarray:
+        def trusted(z: np.ndarray, wrong: np.ndarray) -> np.ndarray:
             # What those machines doubt is mostly wrong: doubt counts twice, and far labels a little less in any case.
-            right = 1 - separation.probability(z, honest)
+            right = 1 - wrong
             return right * right * _boosting.trust(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA))
 
         wrong = separation.probability(z, honest)
         low, high = np.quantile(labels[wrong <= max(0.5, np.median(wrong))], _USUAL)
         usual = (low <= labels) & (labels <= high)
-        first = trusted(z)
+        first = trusted(z, wrong)
         again = labels - hear(np.where(usual, np.maximum(first, _HEARD), first))
-        second = trusted(np.where(usual & (np.abs(again) < np.abs(z)), again, z))
+        nearer = np.where(usual & (np.abs(again) < np.abs(z)), again, z)
+        second = trusted(nearer, separation.probability(nearer, honest))
         # Where next to no label is wrong, doubt is mostly mistaken, and a label of usual size does little harm.
         return np.where(usual, second ** np.clip(separation.epsilon / _MANY_WRONG, _MILDEST, 1), second)
 

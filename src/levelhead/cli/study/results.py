@@ -130,8 +130,8 @@ def export(
             if (not chosen or row.contamination in chosen) and (seeds is None or row.seed in seeds)
         ]
         if not rows:
-            narrowed = " of this contamination and these splits" if chosen or seeds else ""
-            raise ValueError(f"{store} holds no finished runs{narrowed}")
+            asked = (" of this contamination" if chosen else "") + (" on these splits" if seeds else "")
+            raise ValueError(f"{store} holds no finished runs{asked}")
         write_csv(rows, partial[0])
         if curves is not None:
             write_curves(mean_curves(opened, seeds=seeds), partial[1])
