@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from levelhead.theory.elementary import exp, log, log1p
 from levelhead.theory.special import log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
@@ -35,7 +36,7 @@ class Family:
 
 
 def _gaussian_log_peak(shape: FloatArray) -> FloatArray:
-    return np.full_like(shape, -0.5 * np.log(2 * np.pi))
+    return np.full_like(shape, -0.5 * log(2 * np.pi))
 
 
 def _gaussian_log_kernel(z: FloatArray, _: FloatArray) -> FloatArray:
@@ -51,7 +52,7 @@ def _gaussian_quantile(p: FloatArray, _: FloatArray) -> FloatArray:
 
 
 def _student_log_peak(alpha: FloatArray) -> FloatArray:
-    return log_gamma_ratio(alpha) - 0.5 * np.log(2 * np.pi * alpha)
+    return log_gamma_ratio(alpha) - 0.5 * log(2 * np.pi * alpha)
 
 
 def _student_log_kernel(z: FloatArray, alpha: FloatArray) -> FloatArray:
@@ -59,16 +60,16 @@ def _student_log_kernel(z: FloatArray, alpha: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         square = z * z / (2 * alpha)
     overflown = np.isinf(square)
-    log_square = np.log1p(np.where(overflown, 0.0, square))
+    log_square = log1p(np.where(overflown, 0.0, square))
     if overflown.any():
-        far = 2 * np.log(np.where(overflown, np.abs(z), 1.0)) - np.log(2 * alpha)
+        far = 2 * log(np.where(overflown, np.abs(z), 1.0)) - log(2 * alpha)
         log_square = np.where(overflown, far, log_square)
     return np.asarray(-(alpha + 0.5) * log_square)
 
 
 def _student_log_tail(alpha: FloatArray) -> FloatArray:
     """Ln C of the power law F(z) = C |z|^(−2α) that holds far out on the left."""
-    return np.asarray(_student_log_peak(alpha) + (alpha - 0.5) * np.log(2 * alpha))
+    return np.asarray(_student_log_peak(alpha) + (alpha - 0.5) * log(2 * alpha))
 
 
 def _student_distribution(z: FloatArray, alpha: FloatArray) -> FloatArray:
@@ -77,16 +78,16 @@ def _student_distribution(z: FloatArray, alpha: FloatArray) -> FloatArray:
     near = np.asarray(stdtr(2 * alpha, np.where(far, 0.0, z)))
     if not far.any():
         return near
-    log_tail = _student_log_tail(alpha) - 2 * alpha * np.log(np.where(far, -z, np.inf))
-    return np.where(far, np.exp(log_tail), near)
+    log_tail = _student_log_tail(alpha) - 2 * alpha * log(np.where(far, -z, np.inf))
+    return np.where(far, exp(log_tail), near)
 
 
 def _student_quantile(p: FloatArray, alpha: FloatArray) -> FloatArray:
     """From `stdtrit`, and from the power law where that breaks down."""
-    log_far = (_student_log_tail(alpha) - np.log(p)) / (2 * alpha)
-    far = (log_far > np.log(_FAR_STUDENT)) & (alpha < 1e6)
+    log_far = (_student_log_tail(alpha) - log(p)) / (2 * alpha)
+    far = (log_far > log(_FAR_STUDENT)) & (alpha < 1e6)
     with np.errstate(over="ignore"):
-        return np.where(far, -np.exp(log_far), stdtrit(2 * alpha, np.where(far, 0.5, p)))
+        return np.where(far, -exp(log_far), stdtrit(2 * alpha, np.where(far, 0.5, p)))
 
 
 GAUSSIAN = Family(_gaussian_log_peak, _gaussian_log_kernel, _gaussian_distribution, _gaussian_quantile)
@@ -106,7 +107,7 @@ class Mixture:
     @classmethod
     def of(cls, family: Family, location: FloatArray, scale: FloatArray, shape: FloatArray) -> "Mixture":
         """Members of a family with these locations, scales and shapes."""
-        return cls(family, location, scale, shape, family.log_peak(shape) - np.log(scale))
+        return cls(family, location, scale, shape, family.log_peak(shape) - log(scale))
 
     def logpdf(self, y: FloatArray) -> FloatArray:
         """The logarithm of mean_k p_k(y), without underflow in the far tails."""
@@ -114,7 +115,9 @@ class Mixture:
             members = self._log_densities(y)
         if len(members) == 1:
             return np.asarray(members[0])
-        return np.asarray(logsumexp(members, axis=0) - np.log(len(members)))
+        largest = members.max(axis=0)
+        highest = np.where(np.isfinite(largest), largest, 0.0)
+        return np.asarray(highest + log(exp(members - highest).mean(axis=0)))
 
     def cdf(self, y: FloatArray) -> FloatArray:
         """mean_k F_k(y)."""
@@ -154,7 +157,7 @@ class Mixture:
             low[active] = np.where(ratio <= 1, now, low[active])
             high[active] = np.where(ratio >= 1, now, high[active])
             with np.errstate(all="ignore"):  # without density there is no step, and bisection takes over
-                newton = now - np.log(ratio) * (ratio * p / part._density(now))
+                newton = now - log(ratio) * (ratio * p / part._density(now))
             inside = (newton >= low[active]) & (newton <= high[active])
             near = tolerance[active] + 4 * _EPS * np.abs(now)
             done = (inside & (np.abs(newton - now) <= near)) | (high[active] - low[active] <= near)
@@ -178,7 +181,7 @@ class Mixture:
 
     def _density(self, y: FloatArray) -> FloatArray:
         with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(np.exp(self._log_densities(y)).mean(axis=0))
+            return np.asarray(exp(self._log_densities(y)).mean(axis=0))
 
     def _log_densities(self, y: FloatArray) -> FloatArray:
         z = (y - self._along(self.location, y)) / self._along(self.scale, y)

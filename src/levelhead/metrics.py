@@ -33,6 +33,7 @@ from levelhead import _checks
 from levelhead._checks import FloatArray
 from levelhead._mixture import Mixture
 from levelhead.prediction import Prediction
+from levelhead.theory.elementary import exp
 
 _MAD_OF_GAUSSIAN = float(ndtri(0.75))  # median |z| of a standard Gaussian
 _CUT = 3.0  # residuals beyond three robust standard deviations count as three
@@ -41,7 +42,7 @@ _CUT = 3.0  # residuals beyond three robust standard deviations count as three
 def rmse(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Root of the mean squared error."""
     error, w = _errors(y, mean, sample_weight)
-    return float(np.sqrt(w @ error**2))
+    return float(np.sqrt((w * error**2).sum()))
 
 
 def robust_r2(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -62,7 +63,7 @@ def robust_r2(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None 
     deviation = labels - _weighted_median(labels, w)
     unexplained = _truncated_mean_square(residual, w, _median_scale(residual, w))
     scale = _median_scale(deviation, w)
-    total = _truncated_mean_square(deviation, w, scale if scale > 0 else float(w @ np.abs(deviation)))
+    total = _truncated_mean_square(deviation, w, scale if scale > 0 else float((w * np.abs(deviation)).sum()))
     if total == 0:  # all labels are equal: nothing to explain
         return 1.0 if unexplained == 0 else 0.0
     return 1 - unexplained / total
@@ -99,7 +100,7 @@ def ause(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> float:
 def nll(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Mean of −ln p(y) for a Gaussian or a mixture of Gaussians."""
     labels, mixture, w = _distribution(y, mean, var, sample_weight)
-    return float(-(w @ mixture.logpdf(labels)))
+    return float(-(w * mixture.logpdf(labels)).sum())
 
 
 def crps(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
@@ -113,7 +114,7 @@ def crps(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayL
     m, s = mixture.location, mixture.scale
     to_label = _mean_absolute(labels - m, s).mean(axis=0)
     between = sum(_mean_absolute(m - mk, np.hypot(s, sk)).mean(axis=0) for mk, sk in zip(m, s, strict=True))
-    return float(w @ (to_label - 0.5 * between / len(m)))
+    return float((w * (to_label - 0.5 * between / len(m))).sum())
 
 
 def coverage(
@@ -132,7 +133,7 @@ def coverage(
             f"lower exceeds upper in {crossed.size} rows (first at row {crossed[0]}); swap them?"
         )
     inside = (ends[0] <= labels) & (labels <= ends[1])
-    return float(_checks.weights(sample_weight, labels.size) @ inside)
+    return float((_checks.weights(sample_weight, labels.size) * inside).sum())
 
 
 def pit(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> FloatArray:
@@ -314,7 +315,7 @@ def _area(curve: FloatArray) -> float:
 def _mean_absolute(z: FloatArray, s: FloatArray) -> FloatArray:
     """E|z + s·ε| = z·erf(z/(s√2)) + s·√(2/π)·exp(−z²/(2s²))."""
     u = z / s
-    return np.asarray(z * erf(u / np.sqrt(2)) + s * np.sqrt(2 / np.pi) * np.exp(-0.5 * u * u))
+    return np.asarray(z * erf(u / np.sqrt(2)) + s * np.sqrt(2 / np.pi) * exp(-0.5 * u * u))
 
 
 def _median_scale(residual: FloatArray, w: FloatArray) -> float:
@@ -322,7 +323,7 @@ def _median_scale(residual: FloatArray, w: FloatArray) -> float:
 
 
 def _truncated_mean_square(residual: FloatArray, w: FloatArray, scale: float) -> float:
-    return float(w @ np.minimum(np.abs(residual), _CUT * scale) ** 2)
+    return float((w * np.minimum(np.abs(residual), _CUT * scale) ** 2).sum())
 
 
 def _weighted_median(values: FloatArray, w: FloatArray) -> float:

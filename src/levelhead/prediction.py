@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead._mixture import GAUSSIAN, STUDENT, Mixture
+from levelhead.theory.elementary import exp
 from levelhead.theory.prognosis import prognostic_variance, student_variance
 
 Rows = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any]] | NDArray[np.bool_]
@@ -70,7 +71,7 @@ class Distribution:
 
     def pdf(self, y: ArrayLike) -> FloatArray:
         """Density at y."""
-        return np.exp(self.logpdf(y))
+        return exp(self.logpdf(y))
 
     def logpdf(self, y: ArrayLike) -> FloatArray:
         """Logarithm of the density at y; finite however far y lies from the mean, short of overflow."""

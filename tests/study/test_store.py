@@ -137,6 +137,7 @@ def test_what_is_read_is_what_was_computed(tmp_path, make_specs):
     np.testing.assert_array_equal(curve, expected["GCP"].curve)
     kept = query(path, "SELECT versions, host, content FROM runs")
     assert versions()["numpy"] in kept[0]
+    assert {"code", "processor"} <= set(versions())
     assert ("lightgbm" in versions()) == (find_spec("lightgbm") is not None)  # trees' numbers depend on it
     assert kept[1]
     assert "GCPRegressor" in kept[2]

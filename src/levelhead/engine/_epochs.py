@@ -3,11 +3,11 @@
 import numpy as np
 
 from levelhead.engine import _random
-from levelhead.engine._bits import as_float, as_int
+from levelhead.engine._instructions import as_float, as_int
 from levelhead.engine._jit import inline, kernel, leaf, part
 from levelhead.engine._layout import LD_IN
 from levelhead.engine._records import BAD, BEST_EPOCH, DIVERGED, END, EPOCHS, RUNNING, STEPS, STOPPED
-from levelhead.engine._simd import BLOCK, LANES
+from levelhead.engine._simd import BLOCK, LANES, lane_sum
 from levelhead.engine._team import barrier
 from levelhead.engine.networks import backward_block, forward_block
 from levelhead.engine.objectives import sample_losses
@@ -16,7 +16,7 @@ from levelhead.engine.variational import add_divergence, add_sample, sample_weig
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
-_GROUP = 16 * LANES
+_INFINITE = np.int32(0x7F800000)  # the bits of the exponent: all set in ∞ and NaN
 _TINY = F(1e-35)
 
 
@@ -31,24 +31,33 @@ def _load(net, data, rows, start, n, work):
             work.acts[i * ld + k] = data.X[row, k]
 
 
+@inline
+def _whole_vectors(n):
+    return (n + LANES - 1) // LANES * LANES
+
+
 @part
 def _losses(settings, n, work):
-    # Whole vectors of samples: what is computed beyond n is never read.
-    n_full = (n + LANES - 1) // LANES * LANES
+    # Whole vectors of samples: what is computed beyond n is never used.
     code, constants = settings.objective, settings.constants
-    sample_losses(code, constants, work.labels, n_full, work.out, work.values, work.grad)
+    sample_losses(code, constants, work.labels, _whole_vectors(n), work.out, work.values, work.grad)
 
 
 @part
 def _weigh(net, data, rows, start, n, batch, work):
-    """Sum of weight times loss; the gradients become those of the mean over the minibatch."""
-    total = 0.0
+    """Sum of weight times loss; the gradients become those of the mean over the minibatch, and 0 beyond it."""
+    n_full, n_outputs = _whole_vectors(n), net.n_trunks * net.per_trunk
     for i in range(n):
         share = data.weight[rows[start + i]] if len(data.weight) > 0 else _ONE
-        total += share * work.values[i]
-        for q in range(net.n_trunks * net.per_trunk):
+        work.values[i] *= share
+        for q in range(n_outputs):
             work.grad[q * BLOCK + i] *= share / F(batch)
-    return total
+    for i in range(n, n_full):
+        work.values[i] = _ZERO
+        for q in range(n_outputs):
+            work.grad[q * BLOCK + i] = _ZERO
+    lane_sum(work.values, 0, work.values, 0, n_full)
+    return np.float64(work.values[0])
 
 
 @leaf
@@ -85,14 +94,10 @@ def batch_gradient(net, settings, data, rows, start, n, w, key, work, g, team):
 
 @inline
 def _share(size, rank, team_size):
-    """Where the share of a member of a team of threads begins.
-
-    The compiler works through a loop in groups of vectors and rounds differently in what is left at its end.
-    Shares of whole groups leave the same end over, however many there are.
-    """
+    """Where the share of a member of a team of threads begins: on a cache line of its own."""
     if rank == team_size:
         return size
-    return size // _GROUP * rank // team_size * _GROUP
+    return size // LANES * rank // team_size * LANES
 
 
 @part
@@ -121,9 +126,14 @@ def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, spa
 
 @leaf
 def _norm(g, size):
+    squares = np.zeros(LANES)
+    for i in range(0, size, LANES):
+        for j in range(LANES):
+            x = np.float64(g[np.uint64(i + j)])
+            squares[j] += x * x
     total = 0.0
-    for i in range(size):
-        total += np.float64(g[i]) * np.float64(g[i])
+    for j in range(LANES):
+        total += squares[j]
     return np.sqrt(total)
 
 
@@ -205,11 +215,11 @@ def _score(net, settings, data, held, w, work, space):
 
 @leaf
 def _all_finite(array):
-    # The sum of 0·x is 0 or NaN, and unlike a search with an early exit it runs in vectors.
-    total = _ZERO
+    # A count runs in vectors, unlike a search with an early exit.
+    count = 0
     for i in range(len(array)):
-        total += _ZERO * array[i]
-    return total == _ZERO
+        count += np.int32(as_int(array[i]) & _INFINITE) == _INFINITE
+    return count == 0
 
 
 @leaf

@@ -1,9 +1,13 @@
 """The one place with every compiler option, and the disk cache of compiled kernels.
 
-`leaf`, `part`, `inline` and `precise` mark the functions that kernels are made of. `kernel` marks the few
+`leaf`, `part` and `inline` mark the functions that kernels are made of. `kernel` marks the few
 functions that Python calls: each is always called with one and the same set of argument types and is
 kept on disk. Numba's own cache asks only whether the file of the kernel itself has changed; ours asks about
 everything that kernels are built from, so that none is ever made of old parts.
+
+No option lets the compiler change a result: it may not reorder a sum, fuse a multiplication with an addition, or
+replace a division. What is fused says so (`fma`), and what is summed in parallel has a fixed number of lanes
+(`lane_sum`). So the same job gives the same bits on every processor, whatever the width of its vectors.
 """
 
 import hashlib
@@ -17,22 +21,17 @@ from numba import njit
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from levelhead.theory import _chebyshev
+from levelhead.theory import _chebyshev, elementary
 
 JIT = not vars(config)["DISABLE_JIT"]
 
-# NaN and infinity keep their meaning (no "nnan", no "ninf"): a diverging network must be seen to diverge.
-FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
-
-_options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+_options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "fastmath": False}
 # A loop of its own, compiled by itself.
-leaf: Any = partial(njit, fastmath=FASTMATH, **_options)
+leaf: Any = partial(njit, **_options)
 # Merged into its caller before compilation: every level of calls that is left costs a pass of the compiler.
-part: Any = partial(njit, fastmath=FASTMATH, inline="always", **_options)
+part: Any = partial(njit, inline="always", **_options)
 # Merged by the compiler itself, which a loop needs in order to become vector code.
-inline: Any = partial(njit, fastmath=FASTMATH, forceinline=True, **_options)
-# For arithmetic whose order of operations carries the precision; multiply and add may still fuse.
-precise: Any = partial(njit, fastmath={"contract"}, forceinline=True, **_options)
+inline: Any = partial(njit, forceinline=True, **_options)
 
 _announced = False
 
@@ -74,7 +73,11 @@ class _EngineCache(FunctionCache):
 
 
 def _source_stamp() -> str:
-    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(_chebyshev.__file__)]
+    sources = [
+        *sorted(Path(__file__).parent.glob("*.py")),
+        Path(_chebyshev.__file__),
+        Path(elementary.__file__),
+    ]
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.read_bytes())

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead.engine._jit import inline, leaf
+from levelhead.theory.elementary import cos_turns, log
 
 INIT, SHUFFLE, DROPOUT, POSTERIOR, DRAW = range(1, 6)
 
@@ -55,7 +56,7 @@ def uniforms(key: np.uint64, n: int) -> NDArray[np.float64]:
 def normals(key: np.uint64, n: int) -> NDArray[np.float64]:
     """N standard normal numbers, by Box and Muller."""
     u = uniforms(key, 2 * n)
-    return np.sqrt(-2 * np.log(u[:n])) * np.cos(2 * np.pi * u[n:])
+    return np.sqrt(-2 * log(u[:n])) * cos_turns(u[n:])
 
 
 @leaf

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from levelhead.engine import _random
+from levelhead.engine._instructions import fma
 from levelhead.engine._jit import inline, kernel, leaf, part
 from levelhead.engine._layout import ACT, LD_IN, LD_OUT, N_IN, B, W, layout
 from levelhead.engine._math import sigmoid, tanh
-from levelhead.engine._simd import BLOCK, mm, mm_nt
+from levelhead.engine._simd import BLOCK, LANES, lane_sum, mm, mm_nt
 from levelhead.engine.descriptions import Float32, Network
 
 F = np.float32
@@ -33,14 +34,14 @@ def _activate(activation, a, slope, start, n):
             j = np.uint64(start + i)
             t = tanh(a[j])
             a[j] = t
-            slope[j] = _ONE - t * t
+            slope[j] = fma(-t, t, _ONE)
     else:
         for i in range(n):
             j = np.uint64(start + i)
             z = a[j]
             s = sigmoid(z)
             a[j] = z * s
-            slope[j] = s + z * s * (_ONE - s)
+            slope[j] = fma(z * s, _ONE - s, s)
 
 
 @inline
@@ -109,11 +110,9 @@ def _output_backward(net, w, n, work, trunk, g, g0, decay):
     W0 = w0 + net.table[last, W]
     source = trunk * work.stride + net.table[last - 1, ACT] * work.rows if last > 0 else 0
     mm(g, g0 + W0, ld, w, W0, ld, decay, grad, out0, BLOCK, 1, work.acts, source, ld, net.per_trunk, ld, n)
+    n_full = (n + LANES - 1) // LANES * LANES  # beyond n the gradients are 0
     for q in range(net.per_trunk):
-        total = _ZERO
-        for i in range(n):
-            total += grad[out0 + q * BLOCK + i]
-        g[g0 + w0 + net.table[last, B] + q] = total
+        lane_sum(g, g0 + w0 + net.table[last, B] + q, grad, out0 + q * BLOCK, n_full)
     if last > 0:
         mm(work.delta, 0, ld, w, W0, 0, _ZERO, grad, out0, 1, BLOCK, w, W0, ld, n, ld, net.per_trunk)
 

@@ -6,12 +6,13 @@ in `first`.
 
 import numpy as np
 
+from levelhead.engine._instructions import fma
 from levelhead.engine._jit import leaf, part
+from levelhead.engine._math import cos_half_turns, power
 
 F = np.float32
 ADAM, RMSPROP, NESTEROV = range(3)
 CONSTANT, EXPONENTIAL, COSINE = range(3)
-_ONE = F(1)
 
 
 @part
@@ -20,22 +21,22 @@ def step_size(settings, step):
     kind, learning_rate = settings.schedule, settings.learning_rate
     rate, every = settings.rate, settings.every
     if kind == EXPONENTIAL:
-        return learning_rate * rate ** (step // every)
+        return learning_rate * power(rate, step // every)
     if kind == COSINE:
         share = min(step / every, 1.0)
-        return learning_rate * (rate + (1 - rate) * 0.5 * (1 + np.cos(np.pi * share)))
+        return learning_rate * (rate + (1 - rate) * 0.5 * (1 + cos_half_turns(share)))
     return learning_rate
 
 
 @leaf
 def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
-    c1, c2 = 1 - b1 ** (step + 1), 1 - b2 ** (step + 1)
+    c1, c2 = 1 - power(b1, step + 1), 1 - power(b2, step + 1)
     size32, epsilon32 = F(size * np.sqrt(c2) / c1), F(epsilon * np.sqrt(c2))
     keep1, keep2, new1, new2 = F(b1), F(b2), F(1 - b1), F(1 - b2)
     for k in range(end - start):
         i = np.uint64(start + k)
-        m = keep1 * first[i] + new1 * g[i]
-        v = keep2 * second[i] + new2 * (g[i] * g[i])
+        m = fma(keep1, first[i], new1 * g[i])
+        v = fma(keep2, second[i], new2 * (g[i] * g[i]))
         first[i] = m
         second[i] = v
         w[i] -= size32 * m / (F(np.sqrt(v)) + epsilon32)
@@ -46,7 +47,7 @@ def _rmsprop(w, g, second, start, end, size, b2, epsilon):
     size32, epsilon32, keep, new = F(size), F(epsilon), F(b2), F(1 - b2)
     for k in range(end - start):
         i = np.uint64(start + k)
-        v = keep * second[i] + new * (g[i] * g[i])
+        v = fma(keep, second[i], new * (g[i] * g[i]))
         second[i] = v
         w[i] -= size32 * g[i] / (F(np.sqrt(v)) + epsilon32)
 
@@ -56,9 +57,10 @@ def _nesterov(w, g, first, start, end, size, momentum):
     size32, momentum32 = F(size), F(momentum)
     for k in range(end - start):
         i = np.uint64(start + k)
-        velocity = momentum32 * first[i] - size32 * g[i]
+        move = -size32 * g[i]
+        velocity = fma(momentum32, first[i], move)
         first[i] = velocity
-        w[i] += momentum32 * velocity - size32 * g[i]
+        w[i] += fma(momentum32, velocity, move)
 
 
 @part

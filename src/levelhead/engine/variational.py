@@ -9,21 +9,22 @@ from dataclasses import replace
 import numpy as np
 
 from levelhead.engine import _random
+from levelhead.engine._instructions import fma
 from levelhead.engine._jit import inline, leaf
-from levelhead.engine._math import log, sigmoid, softplus
+from levelhead.engine._math import cos_turns, log, sigmoid, softplus
 from levelhead.engine.descriptions import Network
+from levelhead.theory import elementary
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
-_TWO_PI = F(2 * np.pi)
 
 
 @inline
 def _normal(bits):
     """A standard normal number from 64 random bits, by Box and Muller."""
     u = (F(np.uint32(bits >> np.uint64(40))) + F(0.5)) * F(2.0**-24)
-    angle = F(np.uint32((bits >> np.uint64(16)) & np.uint64(0xFFFFFF))) * F(2.0**-24)
-    return F(np.sqrt(F(-2) * log(u))) * F(np.cos(_TWO_PI * angle))
+    turn = F(np.uint32((bits >> np.uint64(16)) & np.uint64(0xFFFFFF))) * F(2.0**-24)
+    return F(np.sqrt(F(-2) * log(u))) * cos_turns(turn)
 
 
 @leaf
@@ -31,15 +32,15 @@ def sample_weights(free, live, size, key, noise, drawn):
     """Draw all weights; `live` is 1 at weights and 0 at padding."""
     for i in range(size):
         noise[i] = live[i] * _normal(_random.at(key, np.uint64(i)))
-        drawn[i] = free[i] + softplus(free[size + i]) * noise[i]
+        drawn[i] = fma(softplus(free[size + i]), noise[i], free[i])
 
 
 @leaf
 def add_sample(free, size, noise, g, share, total):
     """Add the gradient g of one sample's weights to that of locations and ρ."""
     for i in range(size):
-        total[i] += share * g[i]
-        total[size + i] += share * (g[i] * noise[i] * sigmoid(free[size + i]))
+        total[i] = fma(share, g[i], total[i])
+        total[size + i] = fma(share, g[i] * noise[i] * sigmoid(free[size + i]), total[size + i])
 
 
 @leaf
@@ -59,7 +60,7 @@ def draw(network: Network, n_samples: int, *, seed: int) -> list[Network]:
     """
     if network.rho is None:
         raise ValueError("this network has point weights; draw needs one trained with Recipe.variational")
-    scale = np.logaddexp(0, network.rho.astype(np.float64))
+    scale = elementary.softplus(network.rho)
     return [
         replace(
             network,

@@ -21,6 +21,7 @@ from levelhead.estimators._answers import AnsweringRegressor, Reading
 from levelhead.estimators._complaints import check_numbers
 from levelhead.estimators._preparation import Prepared, Rows
 from levelhead.theory.calibration import IDENTITY, calibrate
+from levelhead.theory.elementary import exp, log
 from levelhead.theory.separation import estimate_contamination
 
 _LEAST_FOLDS = 5
@@ -119,7 +120,7 @@ class NetworkRegressor(AnsweringRegressor):
         where the residuals of single networks have it already.
         """
         change = (late.variance / early.variance[: self.n_members])[:, visits]
-        self.calibration_ = self.calibration_.after(float(np.exp(np.median(np.log(change)))))
+        self.calibration_ = self.calibration_.after(float(exp(np.median(log(change)))))
         if self.n_members > 1:
             row = np.arange(len(fold))
             alone = early.mean[fold, row]

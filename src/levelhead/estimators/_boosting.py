@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead.estimators._forests import Forest, lightgbm
+from levelhead.theory.elementary import exp, log, log1p
 from levelhead.theory.information import of_log_scale, student_information
 from levelhead.theory.special import delta_psi, log_gamma_ratio
 
@@ -112,7 +113,7 @@ class Shape(NamedTuple):
     @property
     def alpha(self) -> float:
         """α."""
-        return float(np.exp(self.log_alpha))
+        return float(exp(self.log_alpha))
 
     def log_scale(self, trees: FloatArray) -> FloatArray:
         """Ln s of rows for which the scale trees give these numbers."""
@@ -137,8 +138,8 @@ def trust(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
 
 def student_loss(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
     """−ln t of every label, Algorithm 2 with σ = αs²."""
-    constant = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * alpha)
-    return np.asarray(constant + log_s + (alpha + 0.5) * np.log1p(_squares(z, log_s, alpha)))
+    constant = -log_gamma_ratio(alpha) + 0.5 * log(2 * np.pi * alpha)
+    return np.asarray(constant + log_s + (alpha + 0.5) * log1p(_squares(z, log_s, alpha)))
 
 
 def by_log_scale(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
@@ -150,7 +151,7 @@ def by_log_alpha(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
     """∂(−ln t)/∂ln α at fixed s; grows like ln|z| only."""
     squares = _squares(z, log_s, alpha)
     far = 1 - trust(z, log_s, alpha)
-    return np.asarray(alpha * (delta_psi(alpha) + np.log1p(squares)) + 0.5 - (alpha + 0.5) * far)
+    return np.asarray(alpha * (delta_psi(alpha) + log1p(squares)) + 0.5 - (alpha + 0.5) * far)
 
 
 def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArray, *, warm: bool) -> Shape:
@@ -165,8 +166,7 @@ def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArr
     of_scale = by_log_scale(z, log_s, alpha)
     gradient = np.array([mean(of_scale), mean(by_log_alpha(z, log_s, alpha))])
     information = student_information(alpha, 1.0)[1:, 1:]
-    free = 2 if warm else 1
-    level, tail = np.append(np.linalg.solve(information[:free, :free], gradient[:free]), 0.0)[:2]
+    level, tail = _solve(information, gradient) if warm else (gradient[0] / information[0, 0], 0.0)
     turn = mean(of_scale * around) / (information[0, 0] * mean(around * around) + 1e-9)
     level, turn, tail = np.clip([level, turn, tail], -_LONGEST, _LONGEST).tolist()
     slope = float(np.clip(shape.slope - turn, 0, _LARGEST_SLOPE))
@@ -174,8 +174,15 @@ def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArr
     return Shape(
         float(np.clip(offset, *_OFFSETS)),
         slope,
-        float(np.clip(shape.log_alpha - tail, *np.log(_ALPHAS))),
+        float(np.clip(shape.log_alpha - tail, *log(_ALPHAS))),
     )
+
+
+def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[float, float]:
+    """The solution of two equations, by Cramer's rule: LAPACK rounds as the processor likes."""
+    (a, b), (c, d) = matrix
+    determinant = a * d - b * c
+    return (d * vector[0] - b * vector[1]) / determinant, (a * vector[1] - c * vector[0]) / determinant
 
 
 def grow(
@@ -288,5 +295,5 @@ def _natural(z: FloatArray, w: FloatArray, shape: Shape) -> Gradients:
 
 def _squares(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
     """z²/(2αs²), short of overflow."""
-    r = np.clip(z * np.exp(-log_s), -1e150, 1e150)
+    r = np.clip(z * exp(-log_s), -1e150, 1e150)
     return np.asarray(r * r / (2 * alpha))

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from levelhead.theory import elementary
+
 
 def softplus(u: np.ndarray) -> np.ndarray:
     """ln(1 + e^u), never exactly 0: far out on the left it is kept at the smallest float32."""
-    return np.maximum(np.logaddexp(0, u), np.finfo(np.float32).tiny)
+    return np.maximum(elementary.softplus(u), np.finfo(np.float32).tiny)
 
 
 def raw(value: float) -> float:
     """The output whose softplus is `value`."""
-    return float(value + np.log(-np.expm1(-value)))
+    return float(value + elementary.log(-np.expm1(-value)))

@@ -20,6 +20,7 @@ from levelhead.estimators._complaints import explained
 from levelhead.estimators._forests import Forest, lightgbm
 from levelhead.prediction import Prediction
 from levelhead.theory.calibration import IDENTITY, calibrate
+from levelhead.theory.elementary import exp, power
 from levelhead.theory.prognosis import prognostic_variance
 from levelhead.theory.separation import estimate_contamination
 
@@ -251,7 +252,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
         nearer = np.where(usual & (np.abs(again) < np.abs(z)), again, z)
         second = trusted(nearer, separation.probability(nearer, honest))
         # Where next to no label is wrong, doubt is mostly mistaken, and a label of usual size does little harm.
-        return np.where(usual, second ** np.clip(separation.epsilon / _MANY_WRONG, _MILDEST, 1), second)
+        return np.where(usual, power(second, np.clip(separation.epsilon / _MANY_WRONG, _MILDEST, 1)), second)
 
     def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
         train = lambda k: _boosting.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
@@ -290,7 +291,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
 
     def _reading(self, mean: np.ndarray, log_s: np.ndarray, shape: Shape | None = None) -> Reading:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)
-        sigma = alpha * np.exp(2 * np.broadcast_to(log_s, mean.shape))  # σ/α is the squared scale (3)
+        sigma = alpha * np.broadcast_to(exp(2 * log_s), mean.shape)  # σ/α is the squared scale (3)
         return Reading(mean, prognostic_variance(alpha, sigma), alpha, sigma)
 
     def _read(self, outputs: np.ndarray) -> Reading:

@@ -1,5 +1,6 @@
 """One run: load, split, spoil, fit, measure (the protocol of Table 1, Section 5.3 of the paper)."""
 
+import hashlib
 import platform
 import sys
 import threading
@@ -10,14 +11,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import llvmlite.binding
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
+import levelhead
 from levelhead import datasets, metrics
 from levelhead._checks import FloatArray
 from levelhead.prediction import Prediction
@@ -73,7 +77,7 @@ class Outcome:
 
 
 def run(spec: Spec) -> Result:
-    """Fit and measure: a pure function of the spec but for the seconds, on one thread of this machine."""
+    """Fit and measure: a pure function of the spec but for the seconds, on one thread, on any x86-64 processor."""
     spec.check()
     with _one_thread():
         rows = judged_rows(spec)
@@ -140,12 +144,21 @@ def measure(y: FloatArray, answer: Prediction) -> Measures:
 
 @cache
 def versions() -> dict[str, str]:
-    """Of everything that decides numbers, in this process."""
+    """Everything beside the spec that could decide numbers: versions, the code itself, the processor."""
     found = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in ("levelhead", "numpy", "scipy", "numba", "scikit-learn", "lightgbm"):
         with suppress(PackageNotFoundError):  # trees need LightGBM, networks do not
             found[name] = version(name)
-    return found
+    return found | {"code": _code(), "processor": llvmlite.binding.get_host_cpu_name()}
+
+
+def _code() -> str:
+    """A digest of this package's sources: two runs of one version may still be of different code."""
+    home = Path(levelhead.__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(home.rglob("*.py")):
+        digest.update(source.relative_to(home).as_posix().encode() + source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @cache

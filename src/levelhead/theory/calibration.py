@@ -19,13 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
+from levelhead.theory._optimum import optimum
+from levelhead.theory.elementary import exp, log, log1p, power
 from levelhead.theory.special import alpha_minus_A, delta_psi, log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
 
 _MEDIAN_CHI2 = 0.4549  # of one degree of freedom
+_LOG_ALPHAS = (float(log(0.1)), float(log(1e4)))
+_TOL = 1e-9  # of the mean loss
 _LEAST_GAPS = 10
 _ADDED = (-6.0, 16.0)  # logarithm of what a gap may add, relative to the typical variance
 
@@ -41,7 +44,7 @@ class Calibration:
     def __call__(self, variance: ArrayLike) -> FloatArray:
         """Calibrated variances."""
         relative = np.asarray(variance, dtype=np.float64) / self.center
-        calibrated: FloatArray = self.factor * self.center * relative**self.power
+        calibrated: FloatArray = self.factor * self.center * power(relative, self.power)
         return calibrated
 
     def after(self, change: float) -> "Calibration":
@@ -62,18 +65,17 @@ def calibrate(z: ArrayLike, variance: ArrayLike) -> Calibration:
         raise ValueError(
             f"need residuals and variances of one shape, at least 10; got {z.shape}, {variance.shape}"
         )
-    center = float(np.exp(np.median(np.log(variance))))
-    log_scale = 0.5 * np.log(variance / center)
+    center = float(exp(np.median(log(variance))))
+    log_scale = 0.5 * log(variance / center)
     spread = 1.4826 * float(np.median(np.abs(z)))
     if spread == 0:
         raise ValueError("more than half of the residuals are exactly 0: the noise has no width to calibrate")
-    start = np.array([np.log(spread), 0.7, 0.0])
-    bounds = [(None, None), (0.0, 1.5), (np.log(0.1), np.log(1e4))]
-    found = minimize(_loss, start, args=(z, log_scale), method="L-BFGS-B", jac=True, bounds=bounds)
-    offset, power, log_alpha = (float(v) for v in found.x)
-    alpha = np.exp(log_alpha)
-    prognostic = float(np.exp(2 * offset) * alpha / alpha_minus_A(alpha))  # σ/(α − A), as σ = α·scale²
-    return Calibration(prognostic / center, power, center)
+    start = np.array([log(spread), 0.7, 0.0])
+    found = optimum(_loss, start, (z, log_scale), bounds=[(None, None), (0.0, 1.5), _LOG_ALPHAS], tol=_TOL)
+    offset, slope, log_alpha = found.tolist()
+    alpha = exp(log_alpha)
+    prognostic = float(exp(2 * offset) * alpha / alpha_minus_A(alpha))  # σ/(α − A), as σ = α·scale²
+    return Calibration(prognostic / center, slope, center)
 
 
 def added_variance(z: ArrayLike, variance: ArrayLike, gaps: ArrayLike) -> FloatArray:
@@ -102,12 +104,12 @@ def added_variance(z: ArrayLike, variance: ArrayLike, gaps: ArrayLike) -> FloatA
     middle = float(np.median(squares))
     if middle == 0:
         raise ValueError("more than half of the residuals are exactly 0: the noise has no width to compare")
-    center = float(np.exp(np.median(np.log(V))))
-    first = [np.log(max(float(np.median(squares[gap > 0])) / middle - 1, 0.1)) for gap in M.T]
-    start = np.array([0.5 * np.log(middle / _MEDIAN_CHI2 * center), 0.0, *np.clip(first, *_ADDED)])
-    bounds = [(None, None), (np.log(0.1), np.log(1e4)), *[_ADDED] * M.shape[1]]
-    found = minimize(_gap_loss, start, args=(z, V / center, M), method="L-BFGS-B", jac=True, bounds=bounds)
-    added: FloatArray = center * (M @ np.exp(found.x[2:]))
+    center = float(exp(np.median(log(V))))
+    first = [log(max(float(np.median(squares[gap > 0])) / middle - 1, 0.1)) for gap in M.T]
+    start = np.array([0.5 * log(middle / _MEDIAN_CHI2 * center), 0.0, *np.clip(first, *_ADDED)])
+    bounds = [(None, None), _LOG_ALPHAS, *[_ADDED] * M.shape[1]]
+    found = optimum(_gap_loss, start, (z, V / center, M), bounds=bounds, tol=_TOL)
+    added: FloatArray = center * (M * exp(found[2:])).sum(axis=1)
     return added
 
 
@@ -120,28 +122,28 @@ def _common(M: FloatArray) -> FloatArray:
 
 def _gap_loss(at: FloatArray, z: FloatArray, v: FloatArray, M: FloatArray) -> tuple[float, FloatArray]:
     """Sum of −ln t and −ln prior, over n, and its gradient, for squared scales e^{2·offset}(v + M·e^d)."""
-    offset, log_alpha, s2 = at[0], at[1], np.exp(at[2:])
-    total = v + M @ s2
-    value, pull, by_log_alpha = _student_loss(z, offset + 0.5 * np.log(total), log_alpha)
-    by_d = (0.5 * s2 * (M.T @ (pull / total)) + s2 / (1 + s2)) / len(z)
-    return value + float(np.log1p(s2).sum()) / len(z), np.array([pull.mean(), by_log_alpha, *by_d])
+    offset, log_alpha, s2 = at[0], at[1], exp(at[2:])
+    total = v + (M * s2).sum(axis=1)
+    value, pull, by_log_alpha = _student_loss(z, offset + 0.5 * log(total), log_alpha)
+    by_d = (0.5 * s2 * (M.T * (pull / total)).sum(axis=1) + s2 / (1 + s2)) / len(z)
+    return value + float(log1p(s2).sum()) / len(z), np.array([pull.mean(), by_log_alpha, *by_d])
 
 
 def _loss(at: FloatArray, z: FloatArray, log_scale: FloatArray) -> tuple[float, FloatArray]:
     """Mean −ln t and its gradient, for scales exp(offset + power·log_scale)."""
-    offset, power, log_alpha = at
-    value, pull, by_log_alpha = _student_loss(z, offset + power * log_scale, log_alpha)
+    offset, slope, log_alpha = at
+    value, pull, by_log_alpha = _student_loss(z, offset + slope * log_scale, log_alpha)
     return value, np.array([pull.mean(), (pull * log_scale).mean(), by_log_alpha])
 
 
 def _student_loss(z: FloatArray, log_s: FloatArray, log_alpha: float) -> tuple[float, FloatArray, float]:
     """Mean −ln t for σ = α·scale²; its derivatives by each logarithm of a scale (n-fold), and by ln α."""
-    alpha = np.exp(log_alpha)
-    r = np.clip(z * np.exp(-log_s) / np.sqrt(2 * alpha), -1e150, 1e150)  # r² must not overflow
+    alpha = exp(log_alpha)
+    r = np.clip(z * exp(-log_s) / np.sqrt(2 * alpha), -1e150, 1e150)  # r² must not overflow
     squares = r * r
     far = squares / (1 + squares)
-    tails = np.log1p(squares).mean()
-    value = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * alpha) + log_s.mean() + (alpha + 0.5) * tails
+    tails = log1p(squares).mean()
+    value = -log_gamma_ratio(alpha) + 0.5 * log(2 * np.pi * alpha) + log_s.mean() + (alpha + 0.5) * tails
     pull = 1 - (2 * alpha + 1) * far
     by_log_alpha = alpha * (delta_psi(alpha) + 0.5 / alpha + tails - (alpha + 0.5) * far.mean() / alpha)
     return float(value), pull, float(by_log_alpha)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln, stdtr, stdtrit
 
+from levelhead.theory.elementary import log, log1p
 from levelhead.theory.special import log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
@@ -75,8 +76,8 @@ class StudentT:
     def logpdf(self, y: ArrayLike) -> FloatArray:
         """Log density, stable for any residual that a float can hold."""
         r: FloatArray = (np.asarray(y, dtype=np.float64) - self.m) / np.sqrt(2 * self.sigma)
-        tail = np.log1p(np.minimum(np.abs(r), _HUGE) ** 2) + 2 * np.log(np.maximum(np.abs(r) / _HUGE, 1))
-        peak = log_gamma_ratio(self.alpha) - 0.5 * np.log(2 * np.pi * self.sigma)
+        tail = log1p(np.minimum(np.abs(r), _HUGE) ** 2) + 2 * log(np.maximum(np.abs(r) / _HUGE, 1))
+        peak = log_gamma_ratio(self.alpha) - 0.5 * log(2 * np.pi * self.sigma)
         result: FloatArray = peak - (self.alpha + 0.5) * tail
         return result
 

@@ -17,9 +17,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit, ndtr, stdtr
 
+from levelhead.theory._optimum import optimum
+from levelhead.theory.elementary import exp, log, power
 from levelhead.theory.normal_gamma import StudentT
 
 FloatArray = NDArray[np.float64]
@@ -69,7 +70,9 @@ class ContaminationEstimate:
         """
         r = np.abs(np.asarray(z, dtype=np.float64)) / np.sqrt(np.asarray(variance, dtype=np.float64))
         inside = np.minimum(r, self.window) / self.window
-        wrong = max(self.background, 0.5 / self.n) * (self.slope + 1) * inside**self.slope / self.window
+        wrong = (
+            max(self.background, 0.5 / self.n) * (self.slope + 1) * power(inside, self.slope) / self.window
+        )
         clean = 2 * (1 - self.epsilon) * self._core_density(r)
         posterior: FloatArray = wrong / (wrong + clean)
         return posterior
@@ -118,10 +121,10 @@ class _Fit:
         self.n = r.size
         self.reach = _REACH[core]
         wrong = 0.05 if epsilon is None else min(max(epsilon, 1e-6), 1 - 1e-6)
-        self.at: FloatArray = np.array([np.log(spread), logit(wrong), 0.0, 0.0, tail])
+        self.at: FloatArray = np.array([log(spread), logit(wrong), 0.0, 0.0, tail])
         share = float(self.at[1])
         self.bounds: list[tuple[float, float]] = [
-            (float(np.log(spread)) - 2, float(np.log(spread)) + 1),
+            (float(log(spread)) - 2, float(log(spread)) + 1),
             (-14.0, 3.0) if epsilon is None else (share, share),
             (-14.0, 14.0),
             (0.0, 20.0),
@@ -131,13 +134,10 @@ class _Fit:
 
     def run(self) -> "_Fit":
         for _ in range(8):
-            scale = np.exp(self.at[0])
+            scale = exp(self.at[0])
             self.bin(self.reach * float(scale))
-            self.at = minimize(
-                self.penalised, self.at, method="L-BFGS-B", jac=True, bounds=self.bounds,
-                options={"ftol": 1e-11, "gtol": 1e-7, "maxiter": 500},
-            ).x  # fmt: skip
-            if abs(np.exp(self.at[0]) / scale - 1) < 1e-3:
+            self.at = optimum(self.penalised, self.at, bounds=self.bounds, tol=1e-8)
+            if abs(exp(self.at[0]) / scale - 1) < 1e-3:
                 break
         return self
 
@@ -149,20 +149,21 @@ class _Fit:
     def shares(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Share of labels expected in each bin and, last, beyond the window; and its derivatives by `at`."""
         log_scale, logit_wrong, logit_inside, slope, tail = at
-        x = self.edges / np.exp(log_scale)
+        x = self.edges / exp(log_scale)
         u = self.edges / self.window
         below = _core_cdf(x, tail)
-        power = u ** (slope + 1)
-        power_log = power * np.log(np.maximum(u, _TINY))
+        log_u = log(np.maximum(u, _TINY))
+        raised = exp((slope + 1) * log_u)
+        raised_log = raised * log_u
         wrong, inside = expit(logit_wrong), expit(logit_inside)
         clean = _with_rest(below)
-        stray = np.append(inside * np.diff(power), 1 - inside)
+        stray = np.append(inside * np.diff(raised), 1 - inside)
         into = wrong * inside * (1 - inside)
         derivatives = [
             (1 - wrong) * _with_rest(-2 * x * _core_pdf(x, tail), total=0.0),
             wrong * (1 - wrong) * (stray - clean),
-            into * np.append(np.diff(power), -1.0),
-            wrong * inside * np.append(np.diff(power_log), 0.0),
+            into * np.append(np.diff(raised), -1.0),
+            wrong * inside * np.append(np.diff(raised_log), 0.0),
             (1 - wrong) * _with_rest(_by_tail(x, tail), total=0.0),
         ]
         return (1 - wrong) * clean + wrong * stray, np.array(derivatives)
@@ -170,8 +171,8 @@ class _Fit:
     def penalised(self, at: FloatArray) -> tuple[float, FloatArray]:
         counts = np.append(self.counts, self.n - self.counts.sum())
         shares, derivatives = self.shares(at)
-        value = -(counts * np.log(shares + _TINY)).sum() + at[3] + at[4]
-        gradient = -derivatives @ (counts / (shares + _TINY))
+        value = -(counts * log(shares + _TINY)).sum() + at[3] + at[4]
+        gradient = -(derivatives * (counts / (shares + _TINY))).sum(axis=1)
         gradient[3:] += 1
         return float(value), gradient
 
@@ -187,13 +188,14 @@ class _Fit:
 
     def estimate(self) -> ContaminationEstimate:
         log_scale, logit_wrong, logit_inside, slope, tail = (float(v) for v in self.at)
+        found = logit_wrong > -13.9
         epsilon = float(expit(logit_wrong)) if self.known is None else self.known
         return ContaminationEstimate(
-            epsilon=epsilon if logit_wrong > -13.9 else 0.0,
+            epsilon=epsilon if found else 0.0,
             standard_error=self.standard_error() if self.known is None else 0.0,
-            scale=float(np.exp(log_scale)),
+            scale=float(exp(log_scale)),
             tail=tail if tail >= _GAUSSIAN_TAIL else 0.0,
-            background=float(expit(logit_wrong) * expit(logit_inside)),
+            background=float(expit(logit_wrong) * expit(logit_inside)) if found else 0.0,
             slope=slope,
             window=float(self.window),
             n=self.n,
@@ -207,12 +209,13 @@ class _Fit:
         free = np.flatnonzero((at > lower + 1e-9) & (at < upper - 1e-9))
         shares, derivatives = self.shares(at)
         slopes = derivatives[free]
-        information = self.n * (slopes / (shares + _TINY)) @ slopes.T
+        information = self.n * (slopes[:, None] * slopes / (shares + _TINY)).sum(axis=2)
         place = int(np.flatnonzero(free == 1)[0])
         of_logit = np.linalg.pinv(information, hermitian=True)[place, place]
         wrong = expit(at[1])
         sampling = wrong * (1 - wrong) / self.n
-        return float(np.sqrt(max(of_logit * (wrong * (1 - wrong)) ** 2, sampling)))
+        error = np.sqrt(max(of_logit * (wrong * (1 - wrong)) ** 2, sampling))
+        return float(f"{error:.6g}")  # LAPACK's last digits depend on the processor
 
 
 def _core_cdf(x: FloatArray, tail: float) -> FloatArray:
@@ -224,10 +227,10 @@ def _core_cdf(x: FloatArray, tail: float) -> FloatArray:
 def _core_pdf(x: FloatArray, tail: float) -> FloatArray:
     """Density of a core of unit scale at x."""
     if tail < _GAUSSIAN_TAIL:
-        density: FloatArray = np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+        density: FloatArray = exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
         return density
     alpha = np.asarray(0.5 / tail)
-    return np.exp(StudentT(np.zeros(()), alpha, alpha).logpdf(x))
+    return exp(StudentT(np.zeros(()), alpha, alpha).logpdf(x))
 
 
 def _by_tail(x: FloatArray, tail: float) -> FloatArray:

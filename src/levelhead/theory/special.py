@@ -22,29 +22,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelhead.theory import _chebyshev
+from levelhead.theory.elementary import in_blocks, log
 
 FloatArray = NDArray[np.float64]
-
-# Clenshaw's recurrence touches its three work arrays once a term; in blocks they stay in the cache.
-_BLOCK = 4096
 
 
 def _elementwise(f: Callable[[FloatArray], FloatArray]) -> Callable[[ArrayLike], FloatArray]:
     """Lift a function of a 1-D block of α ≥ 0 to arrays of any shape, NaN outside the domain."""
 
     @wraps(f)
-    def lifted(alpha: ArrayLike) -> FloatArray:
-        given = np.asarray(alpha).astype(np.float64, casting="same_kind")
-        flat = np.where(given >= 0, given, np.nan).ravel()
-        out = np.empty_like(flat)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for start in range(0, flat.size, _BLOCK):
-                block = slice(start, start + _BLOCK)
-                out[block] = f(flat[block])
-        result: FloatArray = out.reshape(given.shape)[()]
-        return result
+    def in_domain(alpha: FloatArray) -> FloatArray:
+        return f(np.where(alpha >= 0, alpha, np.nan))
 
-    return lifted
+    return in_blocks(in_domain)
 
 
 def _series(coefficients: tuple[float, ...], alpha: FloatArray) -> FloatArray:
@@ -103,7 +93,7 @@ def delta_psi(alpha: FloatArray) -> FloatArray:
 def log_gamma_ratio(alpha: FloatArray) -> FloatArray:
     """lnΓ(α + ½) − lnΓ(α), the normalising constant of Student's t; its derivative is −ΔΨ(α)."""
     root = np.where(np.isinf(alpha), np.inf, alpha / np.sqrt(alpha + 0.25))
-    return np.log(root) + _series(_chebyshev.GAMMA, alpha)
+    return log(root) + _series(_chebyshev.GAMMA, alpha)
 
 
 @_elementwise

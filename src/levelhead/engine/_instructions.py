@@ -1,4 +1,4 @@
-"""Reinterpretation of the 32 bits of a float as an integer and back."""
+"""Single instructions that Python has no word for: the bits of a float, and the fused multiply-add."""
 
 from typing import Any
 
@@ -25,5 +25,19 @@ def _to_float(typing_context, x):
     return types.float32(types.int32), _cast(ir.FloatType())
 
 
+def _fused(typing_context, a, b, c):
+    def generate(context, builder, signature, arguments):
+        return builder.fma(*arguments)
+
+    return types.float32(types.float32, types.float32, types.float32), generate
+
+
+def _plain_fma(a, b, c):
+    return np.float32(np.float64(a) * np.float64(b) + np.float64(c))
+
+
 as_int: Any = intrinsic(_to_int) if JIT else lambda x: np.float32(x).view(np.int32)
 as_float: Any = intrinsic(_to_float) if JIT else lambda x: np.int32(x).view(np.float32)
+
+# a·b + c, rounded once, on every processor.
+fma: Any = intrinsic(_fused) if JIT else _plain_fma

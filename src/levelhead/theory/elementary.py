@@ -1,0 +1,138 @@
+"""Exponential, logarithm and power in float64 that give the same bits on every machine.
+
+numpy has several versions of these functions and takes the one that suits the processor; they differ in the last
+bit. Whatever feeds back into training uses the functions below, so that a fit does not depend on where it was made.
+They consist of additions, multiplications and divisions, which every processor rounds alike, and are good to two
+units in the last place.
+
+>>> float(exp(1.0)), float(log(10.0))
+(2.718281828459045, 2.302585092994046)
+"""
+
+from collections.abc import Callable
+from functools import wraps
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+_BLOCK = 4096  # numbers whose intermediate results fit into the cache
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # n·HIGH is exact for |n| < 2²¹
+_LOWEST, _HIGHEST = -746.0, 710.0  # beyond, exp is 0 or ∞
+_SQRT_HALF = np.float64(0.7071067811865476).view(np.int64)
+_SMALLEST = np.finfo(np.float64).smallest_normal
+
+# Remez coefficients: r·coth(r/2) = 2 + r²·P(r²) on |r| ≤ ½ ln 2, and (ln((1+s)/(1−s)) − 2s)/s on |s| ≤ 0.1716.
+_EXP = (
+    1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05,
+    -1.65339022054652515390e-06, 4.13813679705723846039e-08,
+)  # fmt: skip
+_LOG = (
+    6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
+    1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01,
+)  # fmt: skip
+
+
+def _sine_series(n_terms: int) -> tuple[float, ...]:
+    terms = [2 * np.pi]
+    for k in range(1, n_terms):
+        terms.append(-terms[-1] * (2 * np.pi) * (2 * np.pi) / (2 * k * (2 * k + 1)))
+    return tuple(terms)
+
+
+SINE = _sine_series(12)  # coefficients of sin 2πu in u, u³, … for |u| ≤ ¼
+
+
+def in_blocks(f: Callable[[FloatArray], FloatArray]) -> Callable[[ArrayLike], FloatArray]:
+    """Lift a function of a 1-D block to arrays of any shape; blocks keep its intermediate results in the cache."""
+
+    @wraps(f)
+    def lifted(values: ArrayLike) -> FloatArray:
+        given = np.asarray(values).astype(np.float64, casting="same_kind", copy=False)
+        flat = given.ravel()
+        out = np.empty_like(flat)
+        with np.errstate(all="ignore"):
+            for start in range(0, flat.size, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                out[block] = f(flat[block])
+        result: FloatArray = out.reshape(given.shape)[()]
+        return result
+
+    return lifted
+
+
+def _log(x: FloatArray) -> FloatArray:
+    subnormal = x < _SMALLEST
+    scaled = np.where(subnormal, x * 2.0**54, x) if subnormal.any() else x
+    bits = scaled.view(np.int64)
+    whole = (bits - _SQRT_HALF) >> 52
+    f = (bits - (whole << 52)).view(np.float64) - 1  # in [√½, √2) − 1
+    k = whole - 54.0 * subnormal
+    s = f / (2 + f)
+    square = s * s
+    half = 0.5 * f * f
+    near = k * _LN2_HIGH - ((half - (s * (half + square * _horner(_LOG, square)) + k * _LN2_LOW)) - f)
+    usual = (x > 0) & (x < np.inf)
+    if not usual.all():
+        near[~usual] = np.where(x == 0, -np.inf, np.where(x > 0, x, np.nan))[~usual]
+    return near
+
+
+@in_blocks
+def exp(x: FloatArray) -> FloatArray:
+    """eˣ; 0 and ∞ where a float cannot hold it."""
+    bounded = np.clip(x, _LOWEST, _HIGHEST)
+    n = np.rint(bounded * _LOG2_E)
+    high = bounded - n * _LN2_HIGH
+    low = n * _LN2_LOW
+    r = high - low
+    square = r * r
+    c = r - square * _horner(_EXP, square)
+    near = 1 - ((low - r * c / (2 - c)) - high)  # eʳ
+    whole = np.where(np.isnan(n), 0, n).astype(np.int32)
+    return np.ldexp(near, whole)
+
+
+@in_blocks
+def log(x: FloatArray) -> FloatArray:
+    """The natural logarithm; −∞ at 0, NaN below."""
+    return _log(x)
+
+
+@in_blocks
+def log1p(x: FloatArray) -> FloatArray:
+    """ln(1 + x), to full relative precision for small x."""
+    u = 1 + x
+    lost = (x - (u - 1)) / u  # what rounding took from 1 + x
+    lost[~((u > 0) & (u < np.inf))] = 0.0
+    return _log(u) + lost
+
+
+def softplus(x: ArrayLike) -> FloatArray:
+    """ln(1 + eˣ), to full relative precision."""
+    x = np.asarray(x, dtype=np.float64)
+    return np.asarray(np.maximum(x, 0.0) + log1p(exp(-np.abs(x))))[()]
+
+
+@in_blocks
+def cos_turns(t: FloatArray) -> FloatArray:
+    """Cos 2πt for 0 ≤ t ≤ 1."""
+    u = 0.25 - np.minimum(t, 1 - t)  # cos 2πt = sin 2πu, |u| ≤ ¼
+    return u * _horner(SINE, u * u)
+
+
+def power(x: ArrayLike, exponent: ArrayLike) -> FloatArray:
+    """X to the power of an exponent, for x ≥ 0."""
+    with np.errstate(invalid="ignore"):
+        raised = exp(np.asarray(exponent) * log(x))
+    return np.where(np.asarray(exponent) == 0, 1.0, raised)[()]
+
+
+def _horner(coefficients: tuple[float, ...], x: FloatArray) -> FloatArray:
+    total = np.full_like(x, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        total *= x
+        total += c
+    return total
