@@ -133,8 +133,7 @@ def test_a_report_without_a_table_knows_the_labels(watched, tmp_path: Path) -> N
     page, complaints, _ = watched(tmp_path / "a.html", figures=True)
     page.wait_for_selector("#labels .main-svg")
     page.fill("#search", "30.25")
-    page.wait_for_timeout(300)
-    assert page.get_attribute("#grid", "aria-rowcount") == "2"
+    page.wait_for_selector('#grid[aria-rowcount="2"]')
     page.focus("#grid")
     page.keyboard.press("Home")
     page.keyboard.press("d")
