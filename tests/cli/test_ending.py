@@ -57,6 +57,16 @@ elif moment == "cleaning up":
     import pandas, pathlib
     after(pandas.DataFrame, "to_csv")
     after(pathlib.Path, "unlink")
+elif moment == "thread":  # of another library, which fails when it is ended
+    import pandas, pathlib, threading
+    after(pandas.DataFrame, "to_csv")
+    unlink = pathlib.Path.unlink
+    def fail_and_unlink(*args, **options):
+        thread = threading.Thread(target=lambda: 1 / 0)
+        thread.start()
+        thread.join()
+        unlink(*args, **options)
+    pathlib.Path.unlink = fail_and_unlink
 elif moment == "ignored":
     import pandas
     signal.signal(number, signal.SIG_IGN)
@@ -95,6 +105,7 @@ def ended(moment: str, number: int, quick: Path, folder: Path) -> tuple[int, str
         ("writing", signal.SIGHUP),
         ("destructor", signal.SIGTERM),
         ("cleaning up", signal.SIGINT),
+        ("thread", signal.SIGTERM),
     ],
 )
 def test_a_signal_leaves_one_line_and_no_file(moment: str, number: int, quick: Path, tmp_path: Path) -> None:

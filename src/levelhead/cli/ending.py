@@ -7,6 +7,7 @@ are removed. There the signal waits.
 
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,7 +53,7 @@ def by_signals() -> Iterator[None]:
     heeded = [
         number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN
     ]  # as nohup wants
-    sys.unraisablehook = handler.raised_in_vain
+    sys.unraisablehook, threading.excepthook = handler.raised_in_vain, handler.other_thread
     for number in heeded:
         signal.signal(number, handler)
     try:
@@ -99,6 +100,11 @@ class _Handler:
         elif hasattr(signal, "setitimer"):
             self._deaf_until = 0.0
             signal.setitimer(signal.ITIMER_REAL, _SOON)
+
+    def other_thread(self, failed: Any) -> None:
+        """Threads of other libraries may fail when they are ended; that is no news then."""
+        if not self._deaf_until:
+            threading.__excepthook__(failed)
 
 
 def _undisturbed(frame: FrameType | None) -> bool:

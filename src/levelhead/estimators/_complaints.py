@@ -61,8 +61,8 @@ def explained(X: Any, y: Any = None) -> Iterator[None]:
             f"a number in {_where(X) or 'y'} is too large for a float ({error}); rescale it"
         ) from error
     except (TypeError, ValueError) as error:
-        place = _labels(y) or _words(X)
-        if place is None:
+        place = _labels(y) or (_words(X) if isinstance(error, ValueError) else None)
+        if place is None:  # scikit-learn's TypeErrors about X stay what they are
             raise
         raise ValueError(f"{error} {place}") from error
 
