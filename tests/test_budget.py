@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from levelhead import GCPRegressor, budget, datasets
+from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, budget, datasets
 from levelhead.budget import fit_within
 
 DATA = datasets.synthetic(1200, rate=0.05, random_state=0)
@@ -29,15 +31,34 @@ def test_epochs_fill_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> N
     assert model.n_iter_ == 6
 
 
-@pytest.mark.compiled
-def test_more_rows_and_more_networks_take_more_time() -> None:
-    def pace(rows: int, members: int) -> float:
-        X, y = np.resize(DATA.X, (rows, 1)), np.resize(DATA.y, rows)
-        return min(budget._pace(GCPRegressor(n_members=members, n_jobs=1), X, y)[1] for _ in range(3))
+def test_more_rows_and_more_networks_take_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that counts epochs, rows and networks, so that other programs on the machine do not matter."""
+    clock = [0.0]
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: clock[0])
 
-    one = pace(1000, 5)
-    assert 4 < pace(30_000, 5) / one < 200  # 15 to 30, were it not for other programs on the machine
-    assert pace(1000, 20) > 1.5 * one
+    class Counted(GCPRegressor):
+        def fit(self, X, y, sample_weight=None):
+            clock[0] += 0.1 + 1e-6 * self.max_iter * len(y) * self.n_members
+            return self
+
+    def pace(rows: int, members: int) -> tuple[float, float]:
+        X, y = np.resize(DATA.X, (rows, 1)), np.resize(DATA.y, rows)
+        return budget._pace(Counted(n_members=members), X, y)
+
+    overhead, one = pace(1000, 5)
+    assert overhead == pytest.approx(0.105)
+    assert one == pytest.approx(1e-6 * 1000 * (2 * 5 + 5) / 3)
+    assert pace(30_000, 5)[1] == pytest.approx(30 * one)
+    assert pace(1000, 20)[1] == pytest.approx(4 * one)
+
+
+@pytest.mark.parametrize("cls", [GCPBoostingRegressor, AutoRegressor])
+def test_a_budget_is_for_networks(cls: type) -> None:
+    words = f"a time budget chooses the epochs of networks, and {cls.__name__} has none; take GCPRegressor"
+    with pytest.raises(ValueError, match=words):
+        fit_within(cls(), DATA.X, DATA.y, 60)
+    with pytest.raises(ValueError, match=words):
+        fit_within(make_pipeline(StandardScaler(), cls()), DATA.X, DATA.y, 60)
 
 
 def test_no_time_is_no_budget() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
+from scipy import special, stats
 
 from levelhead import losses
 from levelhead.theory.normal_gamma import NormalGamma
@@ -185,6 +185,23 @@ def test_everything_stays_finite(named, residual):
     value, gradient = loss(y, np.zeros_like(y), *theta)
     assert np.isfinite(value).all()
     assert all(np.isfinite(g).all() for g in gradient)
+
+
+@pytest.mark.parametrize("residual", [1e153, 1e155, 1e200, -1e250, 1e307])
+@pytest.mark.parametrize("sigma", [1e-12, 1.0, 1e12])
+def test_student_is_right_for_any_residual(residual, sigma):
+    """Far out, −ln t is (2α+1) ln|z| plus what does not depend on z, with the derivatives of that."""
+    nu, alpha, beta = 1.0, 1.5, sigma / 2
+    at = [np.array([value]) for value in (residual, 0.0, nu, alpha, beta)]
+    log_growth = 2 * np.log(abs(residual)) - np.log(2 * sigma)
+    constant = special.gammaln(alpha) - special.gammaln(alpha + 0.5) + 0.5 * np.log(2 * np.pi * sigma)
+    value, gradient = losses.student(*at)
+    assert_allclose(value, constant + (alpha + 0.5) * log_growth, rtol=1e-13)
+    by_alpha = log_growth + special.digamma(alpha) - special.digamma(alpha + 0.5)
+    expected = (-(2 * alpha + 1) / residual, alpha / (nu * (nu + 1)), by_alpha, -alpha / beta)
+    assert_allclose(np.ravel(gradient), expected, rtol=1e-13)
+    assert_allclose(np.ravel(losses.kl(*at).gradient), expected, rtol=1e-12)
+    assert np.isfinite(losses.kl(*at).value)
 
 
 def test_robust_losses_forget_a_far_label(named):

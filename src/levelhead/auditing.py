@@ -87,6 +87,8 @@ class Audit:
         y, mean = vector("given", given), vector("predicted", predicted)
         level = check_share("false_alarm_rate", false_alarm_rate)
         spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), y.shape)
+        if separation is None and (y == y[0]).all() and np.median(np.abs(y - mean)) == 0:
+            raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
         fitted = (
             estimate_contamination(y - mean, spread, core="student") if separation is None else separation
         )

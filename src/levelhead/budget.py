@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from levelhead.estimators._base import NetworkRegressor
+
 _TRIAL_ROWS = 1000
 _TRIAL_EPOCHS = (2, 12)
 _MARGIN = 0.9  # of the time that is left; other programs run too
 
 
 def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
-    """Fit an estimator of ours, perhaps at the end of a pipeline, in about so many seconds.
+    """Fit networks of ours, perhaps at the end of a pipeline, in about so many seconds.
 
     Short trials on a few rows measure the pace (and compile what is not compiled yet); `max_iter` is then set
     to as many epochs as fit into the rest, at most to those of "auto". The schedule of step sizes follows, so
@@ -25,6 +27,11 @@ def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
     began = time.perf_counter()
     steps = getattr(model, "steps", None)
     last = model[-1] if steps else model
+    if not isinstance(last, NetworkRegressor):
+        raise ValueError(
+            f"a time budget chooses the epochs of networks, and {type(last).__name__} has none; take GCPRegressor, or "
+            "call fit without a budget"
+        )
     ready = model[:-1].fit_transform(X, y) if steps and len(steps) > 1 else X
     prepared = time.perf_counter() - began
     overhead, pace = _pace(last, ready, np.asarray(y))

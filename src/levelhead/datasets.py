@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
+from levelhead._files import whole
 from levelhead.contamination import Contamination, Rate, Replaced
 
 ENVIRONMENT = "LEVELHEAD_DATA"
@@ -254,9 +255,8 @@ def _download(table: Table, folder: Path, origin: str) -> FloatArray:
         text = "\n".join(
             [",".join(table.columns), *(",".join(map(repr, row)) for row in values.tolist()), ""]
         )
-        finished = Path(scratch) / "checked.csv"
-        finished.write_text(text, encoding="utf-8")
-        finished.replace(folder / f"{table.name}.csv")
+    with whole(folder / f"{table.name}.csv", overwrite=True) as (partial,):
+        partial.write_text(text, encoding="utf-8")
     return values
 
 

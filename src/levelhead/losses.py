@@ -47,13 +47,11 @@ def student(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: A
     """
     y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
     sigma = beta * (nu + 1) / nu  # eq. (4)
-    r = (y - m) / np.sqrt(2 * sigma)
-    far, near = _shares(r)
-    value = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * sigma) + (alpha + 0.5) * np.log1p(r * r)
+    far, near, slope, log_growth = _ratios(y - m, sigma)
+    value = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * sigma) + (alpha + 0.5) * log_growth
     h = alpha * far - near / 2  # (αz² − σ)/(2σ + z²)
-    by_m = -(2 * alpha + 1) * r / (1 + r * r) / np.sqrt(2 * sigma)
-    by_alpha = np.log1p(r * r) + delta_psi(alpha)
-    return LossAndGradient(value, (by_m, h / (nu * (nu + 1)), by_alpha, -h / beta))
+    by_alpha = log_growth + delta_psi(alpha)
+    return LossAndGradient(value, (-(2 * alpha + 1) * slope, h / (nu * (nu + 1)), by_alpha, -h / beta))
 
 
 def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> LossAndGradient:
@@ -63,21 +61,20 @@ def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayL
     value moves with both, so it is nothing to monitor or to search along: use `student` for that.
     """
     y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
-    r = (y - m) / np.sqrt(2 * beta * (nu + 1) / nu)
-    far, near = _shares(r)  # β/β′ is the near share
+    far, near, slope, log_growth = _ratios(y - m, beta * (nu + 1) / nu)  # β/β′ is the near share
     alpha_post = alpha + 0.5  # eq. (10)
     value = (
         alpha_post * far / (nu + 1)  # α′(m − m′)²ν/(2β′)
         - 0.5 / (nu + 1)  # ν/(2ν′) − ½
         + 0.5 * np.log1p(1 / nu)
-        + alpha * np.log1p(r * r)
+        + alpha * log_growth
         - log_gamma_ratio(alpha)
         + 0.5 * digamma(alpha_post)
         - alpha_post * far
     )
-    by_m = -alpha_post * 2 * r / (1 + r * r) / np.sqrt(2 * beta * (nu + 1) / nu)  # α′(m − m′)ν/β′
+    by_m = -2 * alpha_post * slope  # α′(m − m′)ν/β′
     by_nu = (alpha_post * far - 0.5) / (nu * (nu + 1))
-    by_alpha = np.log1p(r * r) + delta_psi(alpha)
+    by_alpha = log_growth + delta_psi(alpha)
     by_beta = (alpha_post * near - alpha) / beta
     return LossAndGradient(value, (by_m, by_nu, by_alpha, by_beta))
 
@@ -197,9 +194,20 @@ def gamma_normal(gamma: float, *, variance_floor: float = 0.0) -> Loss:
     return Loss("gamma", function, ("mu", "variance"), (None, variance_floor))
 
 
-def _shares(r: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """z²/(2σ+z²) and 2σ/(2σ+z²) for r = z/√(2σ)."""
-    return r * r / (1 + r * r), 1 / (1 + r * r)
+class _Ratios(NamedTuple):
+    far: FloatArray  # z²/(2σ + z²)
+    near: FloatArray  # 2σ/(2σ + z²)
+    slope: FloatArray  # z/(2σ + z²)
+    log_growth: FloatArray  # ln(1 + z²/(2σ))
+
+
+def _ratios(z: FloatArray, sigma: FloatArray) -> _Ratios:
+    """What Student's t needs of a residual z, without its square, which may overflow."""
+    width = np.sqrt(2 * sigma)
+    reach = np.hypot(width, z)  # √(2σ + z²)
+    inside = np.minimum(np.abs(z), width) / width
+    log_growth = np.where(np.abs(z) < width, np.log1p(inside * inside), 2 * (np.log(reach) - np.log(width)))
+    return _Ratios((z / reach) ** 2, (width / reach) ** 2, z / reach / reach, log_growth)
 
 
 def _same_shape(**named: ArrayLike) -> list[FloatArray]:

@@ -17,6 +17,7 @@ for package in ("typer", "rich", "pandas", "pyarrow", "skrub", "matplotlib", "ji
 import pandas as pd
 from typer.testing import CliRunner
 
+import levelhead
 from levelhead.cli.app import app
 from levelhead.datasets import ENVIRONMENT
 
@@ -50,7 +51,7 @@ def run() -> Callable[..., Ran]:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
@@ -118,3 +119,11 @@ def model(flats: Planted, run: Callable[..., Ran]) -> Path:
     )
     assert done.code == 0, done.err
     return flats.path.parent / "models" / "rent.levelhead"
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of one input that answers at once."""
+    X = pd.DataFrame({"x": np.arange(40.0) % 7})
+    model = levelhead.GCPRegressor(max_iter=1, random_state=0).fit(X, np.arange(40.0))
+    return levelhead.save(model, tmp_path_factory.mktemp("quick") / "model.levelhead")

@@ -45,7 +45,7 @@ def test_audit_finds_planted_errors(flats, run, tmp_path: Path) -> None:
     again = run(*arguments, cwd=tmp_path)
     assert again.code == 1
     assert again.err.strip() == (
-        "levelhead: levelhead-audit/report.html exists; use another --out, or --force to replace it"
+        "levelhead: levelhead-audit/report.html exists; give another path, or --force to replace it"
     )
 
     forced = run(*arguments, "--force", "--json", cwd=tmp_path)

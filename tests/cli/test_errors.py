@@ -1,5 +1,8 @@
 """A command that fails says so in a line, with an exit code that scripts can trust, and leaves no file behind."""
 
+import os
+import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +13,7 @@ from typer.testing import CliRunner
 
 import levelhead
 from levelhead import GCPRegressor
-from levelhead.cli import main, models
+from levelhead.cli import models
 from levelhead.cli.app import app
 
 RUNNER = CliRunner()
@@ -53,7 +56,7 @@ def failure(*arguments: str) -> tuple[int, str]:
         ("fit table.csv -t y -o model --id-column name", "no column 'name'"),
         ("fit table.csv -t y -o model --time-budget 0", "time budget is 0.0 seconds; give more than 0"),
         ("fit table.csv -t y -o .", ". is a folder; give the name of a file"),
-        ("fit table.csv -t y -o table.csv/model", "table.csv is a file, not a folder"),
+        ("fit table.csv -t y -o table.csv/model", "table.csv is not a folder"),
         ("predict table.csv table.csv -o out.csv", "table.csv"),
         ("predict nothing table.csv -o out.csv", "nothing: No such file or directory"),
     ],
@@ -106,12 +109,44 @@ def test_nothing_is_overwritten_unless_forced(fitted: Path, small: Path) -> None
     out.write_text("precious")
     code, said = failure("predict", str(fitted), "table.csv", "-o", "out.csv")
     assert code == 1
-    assert "out.csv exists; use another --out, or --force to replace it" in said
+    assert "out.csv exists; give another path, or --force to replace it" in said
     assert out.read_text() == "precious"
     done = RUNNER.invoke(app, ["predict", str(fitted), "table.csv", "-o", "out.csv", "--force"])
     assert done.exit_code == 0, done.stderr
     assert out.read_text().startswith("row,mean,std,lower,upper,trust\n1,")
     assert len(out.read_text().splitlines()) == 41
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        ("/dev/full", "/dev/full is a device, pipe or socket, which is never replaced; give another path"),
+        ("fifo", "fifo is a device, pipe or socket"),
+        ("link", "link is a link, which is neither followed nor replaced"),
+        ("dangling", "dangling is a link"),
+        ("device", "device is a link"),
+        ("folder", "folder is a folder; give the name of a file"),
+    ],
+)
+def test_force_replaces_regular_files_only(out: str, words: str, fitted: Path, small: Path) -> None:
+    (small / "link").symlink_to("table.csv")
+    (small / "dangling").symlink_to("nowhere")
+    (small / "device").symlink_to("/dev/null")
+    (small / "folder").mkdir()
+    os.mkfifo(small / "fifo")
+    listing = lambda: [
+        (path.name, path.lstat().st_mode, path.lstat().st_ino) for path in sorted(small.iterdir())
+    ]
+    before, table = listing(), (small / "table.csv").read_text()
+    for command in (f"predict {fitted} table.csv", "fit table.csv -t y"):
+        code, said = failure(*command.split(), "-o", out, "--force")
+        assert code == 1
+        assert said.startswith(f"levelhead: {words}")
+        assert said.count("\n") == 1
+    assert listing() == before
+    assert (small / "table.csv").read_text() == table
+    for device in ("/dev/full", "/dev/null"):
+        assert stat.S_ISCHR(os.lstat(device).st_mode)
 
 
 def test_a_table_without_rows_gives_a_table_without_rows(fitted: Path, small: Path) -> None:
@@ -165,8 +200,13 @@ def test_debug_shows_the_traceback(small: Path) -> None:
             3,
             "the floor gave way (RuntimeError; run it again with --debug",
         ),
-        (KeyboardInterrupt(), 130, "interrupted; no file was written"),
-        (MemoryError(), 1, "MemoryError"),
+        (KeyboardInterrupt(), 130, "interrupted; no unfinished file is left"),
+        (MemoryError(), 1, "not enough memory; give a table with fewer rows or columns"),
+        (
+            MemoryError("Unable to allocate 9 GiB"),
+            1,
+            "not enough memory: Unable to allocate 9 GiB; give a table",
+        ),
     ],
 )
 def test_exit_codes_tell_bugs_from_bad_data(
@@ -189,14 +229,18 @@ def test_text_from_a_file_does_not_steer_the_terminal(small: Path) -> None:
     assert "�[31mred" in said
 
 
-def test_a_missing_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delitem(sys.modules, "levelhead.cli.app")
-    monkeypatch.setitem(sys.modules, "typer", None)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 1
-    assert (
-        capsys.readouterr().err == "levelhead: the command line needs typer: pip install 'levelhead[cli]'\n"
-    )
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ("sys.modules['typer'] = None", "the command line needs typer: pip install 'levelhead[cli]'"),
+        (
+            "sys.meta_path.insert(0, type('', (), {'find_spec': exec('def f(*_): raise MemoryError') or f}))",
+            "not enough memory; give a table with fewer rows or columns, or use a machine with more memory",
+        ),
+    ],
+)
+def test_imports_that_fail_are_one_line(broken: str, words: str) -> None:
+    program = f"import sys; from levelhead.cli import main; {broken}; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 1
+    assert done.stderr == f"levelhead: {words}\n"

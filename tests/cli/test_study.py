@@ -245,3 +245,17 @@ def test_corrections_are_kept_and_told(call, tmp_path: Path, monkeypatch) -> Non
     assert done.code == 0, done.err
     assert "1.10 (1.10 to 1.10)" in done.out
     assert variance_corrections.read(tmp_path / "v.csv") == lines
+
+
+def test_a_damaged_study_is_one_line(tmp_path: Path, call) -> None:
+    with Store(tmp_path / "study.db"):
+        pass
+    content = (tmp_path / "study.db").read_bytes()
+    (tmp_path / "study.db").write_bytes(content[:4096] + b"x" * (len(content) - 4096))
+    for command in ("table", "status", "export --out out.csv", "page --out out.html"):
+        done = call("study", *command.split(), "--store", "study.db", cwd=tmp_path)
+        assert done.code == 1
+        assert done.err.startswith(
+            "levelhead: study.db is damaged (database disk image is malformed); use a copy"
+        )
+        assert done.err.count("\n") == 1

@@ -178,7 +178,7 @@ SETTINGS = {
     "validation_fraction": [0, 1, "a"],
     "n_iter_no_change": [0, "a"],
     "tol": [-1, "a", np.nan],
-    "n_jobs": [0],
+    "n_jobs": [0, "two"],
     "initial_outputs": ["q"],
     "random_state": ["a", -1],
 }
@@ -188,7 +188,7 @@ SETTINGS = {
     ("name", "value"), [(name, value) for name, values in SETTINGS.items() for value in values]
 )
 def test_settings_are_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name} is|n_jobs|seed|Seed"):
+    with pytest.raises(ValueError, match=f"{name} is|seed|Seed"):
         gcp(**{name: value}).fit(X, Y)
 
 

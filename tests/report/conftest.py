@@ -104,6 +104,7 @@ def watched(browser: Any) -> Iterator[Callable[..., Watched]]:
         path: Path, figures: bool = False, ready: str = "ready", before: str = "", **options: Any
     ) -> Watched:
         context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}} | options)
+        context.set_default_timeout(300_000)  # only a page that hangs takes as long
         contexts.append(context)
         page = context.new_page()
         complaints: list[str] = []

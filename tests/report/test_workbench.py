@@ -38,7 +38,7 @@ def row(page: Any, audited: Any, label: int) -> Any:
 
 def settled(page: Any, true: Callable[[], bool]) -> None:
     """Wait until it is so; the page's policy forbids what playwright would wait with."""
-    for _ in range(250):
+    for _ in range(5000):
         if true():
             return
         page.wait_for_timeout(20)

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -53,7 +52,7 @@ def test_a_killed_process_costs_nothing(tmp_path, make_specs, numbers, monkeypat
     with Store(tmp_path / "study.db") as store:
         for k, finished in enumerate(backends.finish(specs, "processes", 2)):
             store.record(*finished)
-            if k == 3:
+            if k == 0:  # while nearly all are still to come, however slow this process is
                 os.kill(next(iter(pools[0]._processes)), signal.SIGKILL)
     run_study(specs, tmp_path / "serial.db", show_progress=False)
     assert len(pools) == 2  # the first broke
@@ -70,7 +69,7 @@ def test_workers_that_always_die_end_in_an_error(make_specs):
         list(backends.finish(make_specs(1), executor))
 
 
-def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers):
+def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers, monkeypatch):
     distributed = pytest.importorskip("distributed")
     specs, path = make_specs(8, epochs=400), tmp_path / "study.db"
     with (
@@ -79,28 +78,18 @@ def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers):
     ):
         before = set(client.run(os.getpid).values())
         victim = max(before)
-        at_death = []
-        over = threading.Event()
+        record = Store.record
 
-        def kill_in_the_middle():
-            while not (at_death or over.is_set()):
-                with Store(path) as store:
-                    done = len(store.done())
-                if done >= 4:
-                    at_death.append(done)
-                    os.kill(victim, signal.SIGKILL)
-                time.sleep(0.02)
+        def record_and_kill(store, *finished):
+            record(store, *finished)
+            if len(store.done()) == 4:
+                os.kill(victim, signal.SIGKILL)
 
-        assassin = threading.Thread(target=kill_in_the_middle)
-        assassin.start()
-        try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "record", record_and_kill)
             summary = run_study(specs, path, client, show_progress=False)
-        finally:
-            over.set()
-            assassin.join()
         client.wait_for_workers(2)
         after = set(client.run(os.getpid).values())
-    assert 4 <= at_death[0] < len(specs) - 1
     assert victim not in after
     assert summary.finished == len(specs)
     run_study(specs, tmp_path / "serial.db", show_progress=False)
@@ -136,3 +125,5 @@ def test_unknown_back_ends_are_refused(make_specs):
         list(backends.finish(make_specs(1), "slurm"))
     with pytest.raises(ValueError, match="n_jobs is 0"):
         list(backends.finish(make_specs(1), "threads", 0))
+    with pytest.raises(ValueError, match="n_jobs is 'two'"):
+        list(backends.finish(make_specs(1), "threads", "two"))

@@ -1,12 +1,10 @@
 """The store keeps what is finished, whatever happens to the process."""
 
-import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -21,24 +19,18 @@ from levelhead.study import Spec, Store, read_csv, run, run_study, write_csv
 from levelhead.study.runs import attempt, versions
 
 STUDY = """
-import sys, pickle
+import os, pickle, signal, sys
 from pathlib import Path
-from levelhead.study import run_study
+from levelhead.study import Store, run_study
+record = Store.record
+def record_and_die(store, *finished):
+    record(store, *finished)
+    if len(store.done()) == 5:
+        os.killpg(0, signal.SIGKILL)
 if __name__ == "__main__":
+    Store.record = record_and_die
     run_study(pickle.loads(Path(sys.argv[1]).read_bytes()), sys.argv[2], sys.argv[3], n_jobs=2, show_progress=False)
 """
-
-
-def wait_until(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened in time"
-        time.sleep(0.01)
-
-
-def n_done(path):
-    with Store(path) as store:
-        return len(store.done())
 
 
 def query(path, text):
@@ -53,17 +45,13 @@ def test_kill_9_loses_no_finished_run(tmp_path, make_specs, numbers, backend):
     (tmp_path / "study.py").write_text(STUDY)
     (tmp_path / "specs.pickle").write_bytes(cloudpickle.dumps(specs))
     command = [sys.executable, tmp_path / "study.py", tmp_path / "specs.pickle", path, backend]
-    process = subprocess.Popen(list(map(str, command)), start_new_session=True)
-    try:
-        wait_until(lambda: n_done(path) >= 5)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    killed = subprocess.run(list(map(str, command)), start_new_session=True, timeout=600)
+    assert killed.returncode == -signal.SIGKILL
 
     with Store(path) as store:
         kept = store.done()
         before = numbers(store)
-    assert 5 <= len(kept) < len(specs)
+    assert len(kept) == 5
     assert query(path, "PRAGMA integrity_check") == ("ok",)
 
     summary = run_study(specs, path, show_progress=False)
@@ -169,6 +157,37 @@ def test_other_files_are_refused_and_left_alone(tmp_path):
     other.close()
     with pytest.raises(ValueError, match="no study of this version"):
         Store(tmp_path / "other.db")
+
+
+@pytest.mark.parametrize("damage", ["truncated", "overwritten"])
+def test_a_damaged_file_is_said_to_be_damaged(tmp_path, data, damage):
+    path = tmp_path / "study.db"
+    specs = [Spec(data, 0, "ridge", seed, BayesianRidge()) for seed in range(30)]
+    run_study(specs, path, show_progress=False)
+    content = path.read_bytes()
+    assert len(content) > 30_000
+    spoilt = content[:-8192] if damage == "truncated" else content[:16_384] + b"x" * 4096 + content[20_480:]
+    path.write_bytes(spoilt)
+
+    def read():
+        with Store(path) as store:
+            store.rows()
+
+    with pytest.raises(
+        ValueError, match=r"study.db is (no study, or )?damaged \(.*malformed\); (use|choose) a"
+    ):
+        read()
+
+
+def test_a_disk_that_is_full_is_no_damage(tmp_path, data):
+    spec = Spec(data, 0, "ridge", 1, BayesianRidge())
+    with Store(tmp_path / "study.db") as store:
+        [pages] = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        large = replace(attempt(spec), error="x" * 100_000)
+        with pytest.raises(OSError, match=r"study.db can.t be used \(.*full.*\); look at its disk"):
+            store.record(spec, large)
+        assert store.done() == set()
 
 
 def test_one_may_read_while_another_writes(tmp_path, make_specs):

@@ -39,7 +39,8 @@ def levelhead_(
 
     `levelhead fit flats.csv --target rent --out rent.levelhead` — a model that is not fooled by them
 
-    Exit codes: 0 done, 1 it cannot be done (the message says why), 2 wrong call, 3 a bug, 130 interrupted.
+    Exit codes: 0 done, 1 it cannot be done (the message says why), 2 wrong call, 3 a bug, 130 interrupted
+    (129 and 143 by the signals HUP and TERM).
     """
 
 

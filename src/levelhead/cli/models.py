@@ -44,8 +44,8 @@ def fit(
     began = time.perf_counter()
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
     model = fitted(table, members, seed, time_budget, estimator)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    levelhead.save(model, out, overwrite=force)
+    with output.whole(out, force=force) as (partial,):
+        levelhead.save(model, partial)
     told = {
         "rows": len(table.y),
         "inputs": list(table.X.columns),

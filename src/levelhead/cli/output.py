@@ -1,50 +1,28 @@
 """What is written: files appear whole or not at all, and never in place of others unless asked."""
 
-import os
-import re
-import secrets
+import unicodedata
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-# How a cell begins that a spreadsheet would take for a formula, also after blanks.
-_FORMULA = re.compile(r"\s*[=+\-@|%]|[\t\n]")
+from levelhead import _files
+
+_BEGINS_FORMULA = frozenset("=+-@|%")
+_UNSEEN = frozenset("CZM")  # classes of characters: control and format, blanks, marks without a letter
 
 
 def refuse(*paths: Path, force: bool) -> None:
     """Fail before the work is done rather than after it."""
-    for path in paths:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; give the name of a file")
-        if path.exists() and not force:
-            raise FileExistsError(f"{path} exists; use another --out, or --force to replace it")
-        if path.parent.exists() and not path.parent.is_dir():
-            raise NotADirectoryError(f"{path.parent} is a file, not a folder; use another --out")
+    _files.refuse(*paths, overwrite=force, option="--force")
 
 
-@contextmanager
-def whole(*paths: Path, force: bool) -> Iterator[list[Path]]:
+def whole(*paths: Path, force: bool) -> AbstractContextManager[list[Path]]:
     """Names to write to; when all has gone well, the files get their real names, together.
 
     Folders are made as needed.
     """
-    refuse(*paths, force=force)
-    for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    token = secrets.token_hex(4)
-    partial = [path.with_name(f".{token}-{path.name}") for path in paths]
-    try:
-        yield partial
-        for path in partial:
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
-        refuse(*paths, force=force)
-        for written, path in zip(partial, paths, strict=True):
-            written.replace(path)
-    finally:
-        for path in partial:
-            path.unlink(missing_ok=True)
+    return _files.whole(*paths, overwrite=force, option="--force", make_folders=True)
 
 
 def write_csv(frame: Any, path: Path, *, append: bool = False) -> None:
@@ -69,8 +47,16 @@ def _harmless(cell: Any) -> Any:
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}" if _FORMULA.match(cell) else cell
+        return f"'{cell}" if _is_formula(cell) else cell
     return cell
+
+
+def _is_formula(cell: str) -> bool:
+    """Whether a spreadsheet would take a cell for a formula; the report's `decisions.js` does the same."""
+    if cell.startswith(("\t", "\n")):
+        return True
+    plain = unicodedata.normalize("NFKC", cell)  # full-width signs are signs, too
+    return next((c for c in plain if unicodedata.category(c)[0] not in _UNSEEN), "") in _BEGINS_FORMULA
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

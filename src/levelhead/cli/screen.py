@@ -7,7 +7,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +16,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-CANNOT, UNEXPECTED, INTERRUPTED = 1, 3, 130  # exit codes; 2 is a wrong call
+from levelhead.cli import ending
+
+CANNOT, UNEXPECTED = 1, 3  # exit codes; 2 is a wrong call, and signals have their own
 _EXPECTED = (ValueError, OSError, ImportError, ArithmeticError, MemoryError)
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -33,7 +35,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, BrokenPipeError):  # typer ends quietly when nobody reads on
             raise
         except KeyboardInterrupt:
-            _fail("interrupted; no file was written", INTERRUPTED)
+            _end(ending.Ended())
+        except ending.Ended as end:
+            _end(end)
         except Exception as error:
             if debug:
                 raise
@@ -125,7 +129,15 @@ def _fail(text: str, code: int) -> None:
     raise typer.Exit(code)
 
 
+def _end(end: ending.Ended) -> None:
+    with suppress(OSError):  # the terminal may be gone
+        _fail(str(end), 128 + end.number)
+    raise typer.Exit(128 + end.number)
+
+
 def _words(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return " ".join(f"not enough memory: {error}; {ending.NO_MEMORY}".replace(": ;", ";").split())
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

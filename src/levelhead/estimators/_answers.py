@@ -4,14 +4,13 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from levelhead import engine, metrics
 from levelhead.auditing import LEAST_ROWS, Audit
 from levelhead.estimators import _preparation
-from levelhead.estimators._complaints import explained
+from levelhead.estimators._complaints import explained, n_threads
 from levelhead.estimators._preparation import Scale
 from levelhead.prediction import Interval, Prediction
 from levelhead.theory.calibration import Calibration
@@ -107,9 +106,12 @@ class AnsweringRegressor(Answers, BaseEstimator, ABC):
         check_is_fitted(self, self._fitted_part)
         X, y, _ = self._checked(X, y, None, reset=False)
         if not hasattr(self, "oof_prediction_"):
+            how = (
+                "" if getattr(self, "out_of_fold", True) else "with out_of_fold=True, "
+            )  # trees always have them
             raise ValueError(
-                "this model has no out-of-fold predictions to judge labels by: fit it with out_of_fold=True, to at "
-                f"least {LEAST_ROWS} different rows"
+                "this model has no out-of-fold predictions to judge labels by: "
+                f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
         place, known = self._rows_of_training(X, y)
         unseen = self.oof_prediction_
@@ -138,7 +140,7 @@ class AnsweringRegressor(Answers, BaseEstimator, ABC):
         return self.networks_
 
     def _forward(self, networks, X: np.ndarray) -> np.ndarray:
-        return engine.forward(networks, X, n_threads=effective_n_jobs(self.n_jobs)).astype(np.float64)
+        return engine.forward(networks, X, n_threads=n_threads(self.n_jobs)).astype(np.float64)
 
     def _predicted(self, reading: Reading) -> Prediction:
         """A reading in the units of y, its variance calibrated."""

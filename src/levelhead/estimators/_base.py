@@ -10,7 +10,6 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from levelhead import engine
@@ -18,7 +17,7 @@ from levelhead.auditing import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _preparation
 from levelhead.estimators._answers import AnsweringRegressor, Reading
-from levelhead.estimators._complaints import check_numbers
+from levelhead.estimators._complaints import check_numbers, is_size, n_threads
 from levelhead.estimators._preparation import Prepared, Rows
 from levelhead.theory.calibration import IDENTITY, calibrate
 from levelhead.theory.elementary import exp, log
@@ -106,8 +105,8 @@ class NetworkRegressor(AnsweringRegressor):
         self._row_keys = data.rows.key
         trusted = replace(data, rows=data.rows.trusting(1 - wrong))
         start = [_afresh(network) for network in networks[: self.n_members]]
-        rest = max(1, total - first)
-        finished = self._train(trusted, seed + 1, None, start, epochs=rest)
+        rest = total - first
+        finished = self._train(trusted, seed + 1, None, start, epochs=rest) if rest else start
         if self.separation_ is not None:
             self._carry_over(early, self._read(self._forward(finished, data.X)), fold, data.rows.index)
         self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
@@ -196,7 +195,7 @@ class NetworkRegressor(AnsweringRegressor):
             sample_weight=data.rows.weight,
             stopping=stopping,
             callback=_report if self.verbose else None,
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_threads=n_threads(self.n_jobs),
         )
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
@@ -253,7 +252,7 @@ class NetworkRegressor(AnsweringRegressor):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {allowed}")
         for name in ("max_iter", "batch_size"):
             value = getattr(self, name)
-            if value != "auto" and not (isinstance(value, (int, np.integer)) and value >= 1):
+            if value != "auto" and not is_size(value):
                 raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
         share = self.contamination
         known = share is None or share == "auto"
@@ -280,7 +279,8 @@ def _auto_steps(n_visits: int) -> float:
 
 def _afresh(network: engine.Network) -> engine.Network:
     """The same weights with a new optimiser and a schedule that begins anew, without its history."""
-    return replace(network, state=None, epochs=0, loss_curve=np.empty(0), score_curve=np.empty(0))
+    nothing = np.empty(0)
+    return replace(network, state=None, epochs=0, best_epoch=0, loss_curve=nothing, score_curve=nothing)
 
 
 def _after(first: engine.Network, second: engine.Network) -> engine.Network:

@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -16,7 +15,7 @@ from levelhead.auditing import LEAST_ROWS
 from levelhead.estimators import _boosting, _categories, _preparation
 from levelhead.estimators._answers import AnsweringRegressor, Reading
 from levelhead.estimators._boosting import Grown, Growth, Shape
-from levelhead.estimators._complaints import explained
+from levelhead.estimators._complaints import explained, n_threads
 from levelhead.estimators._forests import Forest, lightgbm
 from levelhead.prediction import Prediction
 from levelhead.theory.calibration import IDENTITY, calibrate
@@ -193,7 +192,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
             feature_share=self.max_features,
             row_share=self.subsample,
             patience=self.n_iter_no_change,
-            n_threads=effective_n_jobs(self.n_jobs) if n >= _THREADED_ROWS else 1,
+            n_threads=n_threads(self.n_jobs) if n >= _THREADED_ROWS else 1,
             categorical=list(self.categories_),
         )
 
@@ -258,7 +257,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
         train = lambda k: _boosting.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
         if growth.n_threads > 1 or self.n_members == 1:
             return [train(k) for k in range(self.n_members)]
-        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
+        with ThreadPoolExecutor(n_threads(self.n_jobs)) as pool:
             return list(pool.map(train, range(self.n_members)))
 
     def _answer_for_training_rows(self, X: np.ndarray, visits: np.ndarray, grown: Grown) -> None:
@@ -283,7 +282,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
 
     def _sums(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the trees for m of each member and those for ln s give, members × rows and rows."""
-        threads = effective_n_jobs(self.n_jobs) if len(X) >= _THREADED_ROWS else 1
+        threads = n_threads(self.n_jobs) if len(X) >= _THREADED_ROWS else 1
         mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
         if not self.scale_forests_:
             return mean, np.zeros(len(X))
@@ -322,6 +321,7 @@ class GCPBoostingRegressor(AnsweringRegressor):
         return X
 
     def _check_parameters(self) -> None:
+        n_threads(self.n_jobs)
         for name in ("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_iter_no_change", "n_members"):
             value, least = getattr(self, name), 2 if name == "max_leaf_nodes" else 1
             if value is None and name == "max_leaf_nodes":

@@ -20,12 +20,12 @@ blindly. The trees of `GCPBoostingRegressor` are kept as text, and every one is 
 """
 
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from levelhead._files import refuse, whole
 from levelhead.persistence import _archive
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._codec import Decoder, Encoder
@@ -52,19 +52,11 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
     target = Path(path)
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save takes an estimator, not {type(model).__name__!r}")
-    _refuse_existing(target, overwrite)
+    refuse(target, overwrite=overwrite)
     encoder = Encoder()
     description = encoder.encode(model, "model")
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with partial.open("xb") as file:
-            _archive.write(file, description, encoder.arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        _refuse_existing(target, overwrite)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole(target, overwrite=overwrite) as (partial,), partial.open("xb") as file:
+        _archive.write(file, description, encoder.arrays)
     return target
 
 
@@ -93,10 +85,3 @@ def load(path: AnyPath) -> Any:
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(f"{os.fspath(path)} holds no estimator but {type(model).__name__!r}")
     return model
-
-
-def _refuse_existing(target: Path, overwrite: bool) -> None:
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; give the name of a file")
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists; give another path, or overwrite=True to replace it")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from levelhead._files import refuse
 from levelhead.auditing import Audit
 from levelhead.report import encoding, panels
 from levelhead.report.neighbours import nearest
-from levelhead.report.page import Panel, refuse, render, write
+from levelhead.report.page import Panel, render, write
 from levelhead.report.rows import RowTable, read_table
 
 _MOST_ROWS = 200_000  # in a page; of more, only the most suspect and their neighbours
@@ -57,7 +58,7 @@ def audit_report(
     front : panels to be shown before the suspects.
     overwrite : whether to replace a file that is there.
     """
-    refuse(path, overwrite)
+    refuse(Path(path), overwrite=overwrite)
     place = _places(audit, rows)
     source = None if table is None else read_table(table, target=target, id_column=id_column)
     if source is not None and len(place) and not 0 <= place.min() <= place.max() < len(source):

@@ -12,15 +12,14 @@ import base64
 import functools
 import hashlib
 import importlib
-import os
 import re
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from levelhead._extras import needed
+from levelhead._files import whole
 from levelhead.report import encoding
 
 ASSETS = Path(__file__).parent / "assets"
@@ -91,24 +90,8 @@ def render(
 
 def write(path: str | Path, page: str, *, overwrite: bool = False) -> None:
     """Write a page whole or not at all; a file that is there is replaced only if asked."""
-    path = refuse(path, overwrite)
-    partial = path.with_name(f".{secrets.token_hex(4)}-{path.name}")
-    try:
-        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def refuse(path: str | Path, overwrite: bool) -> Path:
-    """The path, unless a file is there that is not to be replaced; call it before the work is done."""
-    path = Path(path)
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists; choose another name, or overwrite=True to replace it")
-    return path
+    with whole(Path(path), overwrite=overwrite) as (partial,):
+        partial.write_text(page, encoding="utf-8", errors="replace", newline="\n")
 
 
 def plot_text(text: str) -> str:

@@ -90,8 +90,8 @@ def _never_ran(spec: Spec, error: Exception) -> Outcome:
 
 def _maker(backend: Any, n_jobs: int) -> Callable[[], Any] | None:
     """A function that gives an executor as a context manager; None for this process."""
-    if n_jobs < 1:
-        raise ValueError(f"n_jobs is {n_jobs}; give the number of workers, or -1 for one a core")
+    if not isinstance(n_jobs, int) or n_jobs < 1:
+        raise ValueError(f"n_jobs is {n_jobs!r}; give the number of workers, or -1 for one a core")
     if isinstance(backend, Executor):
         return partial(_given, backend)
     if hasattr(backend, "get_executor"):

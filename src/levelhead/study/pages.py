@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from levelhead._files import whole
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.study import synthetic_fits, variance_corrections
 from levelhead.study.comparison import agreement_table, compare, compared
@@ -64,15 +65,15 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
     written = [_write(target / "tables" / f"{name}.md", text) for name, text in texts.items()]
     for name, draw in _figures(source, rows, beyond).items():
         path = target / "assets" / f"{name}.svg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save(draw(), path)
+        with whole(path, overwrite=True, make_folders=True) as (partial,):
+            save(draw(), partial)
         written.append(path)
     return written
 
 
 def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_BY_PROGRAM + "\n" + text + "\n", encoding="utf-8")
+    with whole(path, overwrite=True, make_folders=True) as (partial,):
+        partial.write_text(_BY_PROGRAM + "\n" + text + "\n", encoding="utf-8")
     return path
 
 

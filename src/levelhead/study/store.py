@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from levelhead.study.specs import Spec
 _APPLICATION = 0x6C68  # marks the file as a study of ours
 _LAYOUT = 1
 _PATIENCE = 60  # seconds to wait for another connection
+_OUT_OF_REACH = (
+    *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
+)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _TABLES = """
 CREATE TABLE runs (
@@ -107,9 +111,9 @@ class Store:
         except sqlite3.OperationalError as error:
             self._connection.close()
             raise OSError(f"{self.path} can't be opened ({error}); close what holds it, or wait") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             self._connection.close()
-            raise ValueError(f"{self.path} is no study ({error}); choose another file") from error
+            raise ValueError(f"{self.path} is no study, or damaged ({error}); choose another file") from error
         except ValueError:
             self._connection.close()
             raise
@@ -156,7 +160,7 @@ class Store:
             outcome.error, None if result is None else result.fit_seconds, outcome.seconds, outcome.host,
             json.dumps(dict(outcome.versions)), datetime.now(UTC).isoformat(timespec="seconds"),
         )  # fmt: skip
-        with self._transaction():
+        with self._sound(), self._transaction():
             self._connection.execute("DELETE FROM runs WHERE digest = ?", (spec.digest,))
             self._connection.execute(f"INSERT INTO runs VALUES ({_places(run)})", run)
             for method, m in ({} if result is None else result.measures).items():
@@ -165,12 +169,12 @@ class Store:
 
     def done(self) -> set[str]:
         """Digests of the finished runs."""
-        return {d for (d,) in self._connection.execute("SELECT digest FROM runs WHERE status = 'done'")}
+        return {d for (d,) in self._all("SELECT digest FROM runs WHERE status = 'done'")}
 
     def failures(self, specs: Iterable[Spec] | None = None) -> list[Failure]:
         """Runs that failed when last tried, with their tracebacks; all, or those of the given specs."""
         chosen = _digests(specs)
-        found = self._connection.execute(
+        found = self._all(
             "SELECT digest, dataset, share, method, seed, error, host FROM runs WHERE status = 'failed' ORDER BY digest"
         )
         return [Failure(*row) for row in found if chosen is None or row[0] in chosen]
@@ -181,7 +185,7 @@ class Store:
         columns = ", ".join(
             f"m.{c}" if c in Measures._fields or c == "method" else f"r.{c}" for c in Row._fields
         )
-        found = self._connection.execute(
+        found = self._all(
             f"SELECT r.digest, {columns} FROM runs r JOIN measures m ON m.digest = r.digest "
             "ORDER BY r.dataset, r.share, r.contamination, m.method, r.seed, r.digest"
         )
@@ -192,10 +196,12 @@ class Store:
     ) -> list[FloatArray]:
         """The curves RMSE(n) of one cell, in the order of the split seeds; of all runs, or of the given specs."""
         chosen = _digests(specs)
-        found = self._connection.execute(
+        found = self._all(
             "SELECT r.digest, m.curve FROM runs r JOIN measures m ON m.digest = r.digest "
             "WHERE r.dataset = ? AND r.share = ? AND m.method = ? ORDER BY r.seed",
-            (dataset, share, method),
+            dataset,
+            share,
+            method,
         )
         return [
             np.frombuffer(curve, dtype="<f4").astype(np.float64)
@@ -208,7 +214,7 @@ class Store:
     ) -> Iterator[tuple[str, float, str, str, int, FloatArray]]:
         """Data set, λ, contamination, method, split and RMSE(n) of every reading, those of a cell together."""
         chosen = _digests(specs)
-        found = self._connection.execute(
+        found = self._all(
             "SELECT r.digest, r.dataset, r.share, r.contamination, m.method, r.seed, m.curve FROM runs r "
             "JOIN measures m ON m.digest = r.digest ORDER BY r.dataset, r.share, r.contamination, m.method, r.seed"
         )
@@ -228,13 +234,34 @@ class Store:
     ) -> None:
         self.close()
 
+    def _all(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """The rows of an answer, one by one."""
+        with self._sound():
+            yield from self._connection.execute(query, values)
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Says which file is damaged or out of reach, and what to do."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            code = getattr(error, "sqlite_errorcode", 0)
+            if code == sqlite3.SQLITE_CONSTRAINT_NOTNULL:  # what was to be stored is wrong, not the file
+                raise
+            if code & 0xFF in _OUT_OF_REACH:
+                raise OSError(f"{self.path} can't be used ({error}); look at its disk") from error
+            raise ValueError(
+                f"{self.path} is damaged ({error}); use a copy of it, or begin a new study in another file"
+            ) from error
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # SQLite has ended it by itself if the disk is full
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from levelhead.cli import options, output, screen
 from levelhead.cli.study import options as own
 from levelhead.cli.study import parts
-from levelhead.cli.study.running import computed, tell
+from levelhead.cli.study.running import computed, tell, unfinished
 
 
 @screen.command
@@ -147,7 +145,7 @@ def _searched(
     from levelhead.study import grid_search
     from levelhead.study.table1 import SEEDS
 
-    try:
+    with unfinished(store):
         choice = grid_search.search(
             method,
             dataset,
@@ -158,7 +156,4 @@ def _searched(
             epochs=epochs,
             n_jobs=jobs,
         )
-    except KeyboardInterrupt:
-        screen.note(f"interrupted; what is finished is in {store}: the same command goes on")
-        raise typer.Exit(screen.INTERRUPTED) from None
     return grid_search.found(method, dataset, choice, honest=honest, n_splits=splits)

@@ -1,11 +1,12 @@
 """`levelhead study run`, `status` and `slice`."""
 
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any
 
 import typer
 
-from levelhead.cli import options, screen
+from levelhead.cli import ending, options, screen
 from levelhead.cli.study import options as own
 from levelhead.cli.study import parts
 
@@ -118,16 +119,18 @@ def slice_(
 
 
 def computed(specs: list[Any], store: Any, backend: str, jobs: int) -> Any:
-    """Run what is missing; whoever interrupts it is told that nothing is lost."""
+    """Run what is missing."""
     from levelhead.study.running import run_study
 
     if jobs == 0:
         raise ValueError("--jobs is 0; give the number of workers, or -1 for one a core")
-    try:
+    with unfinished(store):
         return run_study(specs, store, backend, n_jobs=jobs)
-    except KeyboardInterrupt:
-        screen.note(f"interrupted; what is finished is in {store}: the same command goes on")
-        raise typer.Exit(screen.INTERRUPTED) from None
+
+
+def unfinished(store: Any) -> AbstractContextManager[None]:
+    """Whoever interrupts the work inside is told that nothing is lost."""
+    return ending.outcome(f"what is finished is in {store}: the same command goes on")
 
 
 def tell(summary: Any, store: Any, as_json: bool) -> None:

@@ -53,14 +53,15 @@ levelhead.makeDecisions = (digest) => {
 };
 
 levelhead.csv = (() => {
-  // How a cell begins that a spreadsheet would take for a formula, also after blanks; numbers are none.
-  const FORMULA = /^(\s*[=+\-@|%]|[\t\n])/;
+  // How a cell begins that a spreadsheet would take for a formula, also after blanks and characters that are not seen;
+  // numbers are none. As in `cli/output.py`.
+  const FORMULA = /^([\p{C}\p{Z}\p{M}]*[=+\-@|%]|[\t\n])/u;
   const NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
 
   function cell(value) {
     if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
     let text = String(value ?? "").replace(/\r\n?/g, "\n");
-    if (FORMULA.test(text) && !NUMBER.test(text)) text = `'${text}`;
+    if (FORMULA.test(text.normalize("NFKC")) && !NUMBER.test(text)) text = `'${text}`;
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
 
