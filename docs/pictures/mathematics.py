@@ -10,10 +10,8 @@ from scipy.optimize import brentq
 
 from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
 from levelhead.study.theory_figures import a_of_alpha, phase_portraits
-from levelhead.theory.contaminated import Contamination
-from levelhead.theory.equilibria import equilibrium
-from levelhead.theory.expansions import bifurcating_equilibrium, variance_ratio
-from levelhead.theory.populations import Gaussian
+from levelhead.theory.dynamics import ContaminatedPopulation, Gaussian, equilibrium
+from levelhead.theory.dynamics.expansions import bifurcating_equilibrium, variance_ratio
 from levelhead.theory.special import alpha_minus_A, b
 
 TRUTH = Gaussian(0.0, 1.0)
@@ -43,10 +41,12 @@ def b_of_alpha() -> Figure:
 
 def variances() -> Figure:
     """The variances read off the equilibrium, against the share of outliers N(0, 10²)."""
-    heaviest = brentq(lambda e: equilibrium(Contamination(e, TRUTH, WIDE)).alpha - 1, 0.01, 0.2)  # V_St = ∞
+    heaviest = brentq(
+        lambda e: equilibrium(ContaminatedPopulation(e, TRUTH, WIDE)).alpha - 1, 0.01, 0.2
+    )  # V_St = ∞
     near = heaviest - np.geomspace(5e-4, 0.01, 6)
     epsilon = np.sort(np.concatenate([np.geomspace(1e-4, 1e-2, 12), np.linspace(0.012, 0.3, 36), near]))
-    rests = [equilibrium(Contamination(float(e), TRUTH, WIDE)) for e in epsilon]
+    rests = [equilibrium(ContaminatedPopulation(float(e), TRUTH, WIDE)) for e in epsilon]
     alpha, sigma = (np.array([getattr(rest, name) for rest in rests]) for name in ("alpha", "sigma"))
     V_p = sigma / alpha_minus_A(alpha)
     V_St = np.divide(sigma, alpha - 1, out=np.full_like(sigma, np.inf), where=alpha > 1)
@@ -70,7 +70,7 @@ def variances() -> Figure:
 def equilibrium_against_epsilon() -> Figure:
     """The equilibrium for a growing share of outliers N(1, 3), and what Theorem 3.1 leaves out."""
     epsilon = np.geomspace(1e-5, 0.4, 48)
-    cases = [Contamination(float(e), TRUTH, ASIDE) for e in epsilon]
+    cases = [ContaminatedPopulation(float(e), TRUTH, ASIDE) for e in epsilon]
     exact = np.array([equilibrium(p_c) for p_c in cases])
     theorem = np.array([bifurcating_equilibrium(p_c) for p_c in cases])
     figure, rows = plt.subplots(2, 3, figsize=(8.4, 5.2), sharex=True)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from levelhead.losses import student
-from levelhead.theory import prognosis
+from levelhead.theory import student as student_t
 from levelhead.theory.separation import estimate_contamination
 from levelhead.theory.special import alpha_minus_A
 
@@ -72,13 +72,13 @@ def corrected(function, fitted: Fit, epsilon: float) -> float:
 def one_draw(rng: np.random.Generator, kind: str, n: int, share: float) -> list[float]:
     y, epsilon = draw(rng, kind, n, share)
     fitted = fit(y)
-    prognostic = float(prognosis.prognostic_variance(fitted.alpha, fitted.sigma))
+    prognostic = float(student_t.prognostic_variance(fitted.alpha, fitted.sigma))
     estimate = estimate_contamination(y - fitted.m, prognostic)
     return [
         prognostic,
-        corrected(prognosis.first_order_variance, fitted, epsilon),
-        corrected(prognosis.far_variance, fitted, epsilon),
-        corrected(prognosis.far_variance, fitted, estimate.epsilon),
+        corrected(student_t.first_order_variance, fitted, epsilon),
+        corrected(student_t.far_variance, fitted, epsilon),
+        corrected(student_t.far_variance, fitted, estimate.epsilon),
         estimate.variance_ratio * prognostic,
         estimate.epsilon - epsilon,
         estimate.standard_error,

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from levelhead.theory.elementary import exp, log, log1p
+from levelhead.theory import student
+from levelhead.theory.elementary import exp, log
 from levelhead.theory.special import log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
@@ -56,15 +57,8 @@ def _student_log_peak(alpha: FloatArray) -> FloatArray:
 
 
 def _student_log_kernel(z: FloatArray, alpha: FloatArray) -> FloatArray:
-    """−(α+½) ln(1 + z²/(2α)), also where z² overflows."""
-    with np.errstate(over="ignore"):
-        square = z * z / (2 * alpha)
-    overflown = np.isinf(square)
-    log_square = log1p(np.where(overflown, 0.0, square))
-    if overflown.any():
-        far = 2 * log(np.where(overflown, np.abs(z), 1.0)) - log(2 * alpha)
-        log_square = np.where(overflown, far, log_square)
-    return np.asarray(-(alpha + 0.5) * log_square)
+    """−(α+½) ln(1 + z²/(2α))."""
+    return np.asarray(-(alpha + 0.5) * student.ratios(z, alpha).log_growth)
 
 
 def _student_log_tail(alpha: FloatArray) -> FloatArray:

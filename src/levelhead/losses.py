@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, expit
 
+from levelhead.theory import student as student_t
 from levelhead.theory.special import delta_psi, log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
@@ -47,11 +48,11 @@ def student(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: A
     """
     y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
     sigma = beta * (nu + 1) / nu  # eq. (4)
-    far, near, slope, log_growth = _ratios(y - m, sigma)
-    value = -log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * sigma) + (alpha + 0.5) * log_growth
-    h = alpha * far - near / 2  # (αz² − σ)/(2σ + z²)
-    by_alpha = log_growth + delta_psi(alpha)
-    return LossAndGradient(value, (-(2 * alpha + 1) * slope, h / (nu * (nu + 1)), by_alpha, -h / beta))
+    at = student_t.ratios(y - m, sigma)
+    h = alpha * at.far - at.near / 2  # (αz² − σ)/(2σ + z²)
+    by_m, by_alpha = student_t.by_location(at, alpha), student_t.by_alpha(at, alpha)
+    value = student_t.negative_log(at, alpha, sigma)
+    return LossAndGradient(value, (by_m, h / (nu * (nu + 1)), by_alpha, -h / beta))
 
 
 def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> LossAndGradient:
@@ -61,7 +62,7 @@ def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayL
     value moves with both, so it is nothing to monitor or to search along: use `student` for that.
     """
     y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
-    far, near, slope, log_growth = _ratios(y - m, beta * (nu + 1) / nu)  # β/β′ is the near share
+    far, near, slope, log_growth = student_t.ratios(y - m, beta * (nu + 1) / nu)  # β/β′ is the near share
     alpha_post = alpha + 0.5  # eq. (10)
     value = (
         alpha_post * far / (nu + 1)  # α′(m − m′)²ν/(2β′)
@@ -192,22 +193,6 @@ def gamma_normal(gamma: float, *, variance_floor: float = 0.0) -> Loss:
     """The γ-divergence to a Gaussian with a softplus variance."""
     function = partial(gamma_divergence, gamma=gamma)
     return Loss("gamma", function, ("mu", "variance"), (None, variance_floor))
-
-
-class _Ratios(NamedTuple):
-    far: FloatArray  # z²/(2σ + z²)
-    near: FloatArray  # 2σ/(2σ + z²)
-    slope: FloatArray  # z/(2σ + z²)
-    log_growth: FloatArray  # ln(1 + z²/(2σ))
-
-
-def _ratios(z: FloatArray, sigma: FloatArray) -> _Ratios:
-    """What Student's t needs of a residual z, without its square, which may overflow."""
-    width = np.sqrt(2 * sigma)
-    reach = np.hypot(width, z)  # √(2σ + z²)
-    inside = np.minimum(np.abs(z), width) / width
-    log_growth = np.where(np.abs(z) < width, np.log1p(inside * inside), 2 * (np.log(reach) - np.log(width)))
-    return _Ratios((z / reach) ** 2, (width / reach) ** 2, z / reach / reach, log_growth)
 
 
 def _same_shape(**named: ArrayLike) -> list[FloatArray]:

@@ -30,7 +30,7 @@ from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead._mixture import GAUSSIAN, STUDENT, Mixture
 from levelhead.theory.elementary import exp
-from levelhead.theory.prognosis import prognostic_variance, student_variance
+from levelhead.theory.student import prognostic_variance, student_variance
 
 Rows = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any]] | NDArray[np.bool_]
 _HEAD = 8

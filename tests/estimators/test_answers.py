@@ -13,7 +13,7 @@ from levelhead import (
     GCPRegressor,
     Prediction,
 )
-from levelhead.theory.prognosis import prognostic_variance, student_variance
+from levelhead.theory.student import prognostic_variance, student_variance
 
 pytestmark = pytest.mark.compiled
 ALL = [

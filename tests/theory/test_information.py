@@ -6,11 +6,11 @@ import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import t as student
+from scipy.stats import t as scipy_t
 
-from levelhead.theory import information
-from levelhead.theory.information import of_log_alpha, of_log_scale, student_information
+from levelhead.theory import student
 from levelhead.theory.special import delta_psi
+from levelhead.theory.student import of_log_alpha, of_log_scale, student_information
 
 
 def scores(z, alpha, s):
@@ -28,7 +28,7 @@ def test_it_is_the_expected_square_of_the_scores(alpha):
         -70, 70, 28_001
     )  # z = sinh v makes tails of any weight short; the trapezoidal rule is then exact
     z = np.sinh(v)
-    mass = student(2 * alpha, scale=s).pdf(z) * np.cosh(v) * (v[1] - v[0])
+    mass = scipy_t(2 * alpha, scale=s).pdf(z) * np.cosh(v) * (v[1] - v[0])
     at = np.array(scores(z, alpha, s))
     expected = (at * mass) @ at.T
     assert_allclose(student_information(alpha, s), expected, rtol=1e-9, atol=1e-12)
@@ -66,4 +66,4 @@ def test_what_is_no_distribution_is_refused(alpha, scale):
 
 
 def test_the_example_in_the_docstring():
-    assert doctest.testmod(information).failed == 0
+    assert doctest.testmod(student).failed == 0

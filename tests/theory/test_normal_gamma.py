@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from levelhead.theory.normal_gamma import NormalGamma, StudentT
+from levelhead.theory.normal_gamma import NormalGamma
+from levelhead.theory.student import StudentT
 
 PRIORS = [(0.3, 0.7, 1.4, 2.0), (-2.0, 5.0, 0.6, 0.1), (10.0, 0.2, 8.0, 30.0)]
 PRIOR = NormalGamma(*np.transpose(PRIORS))

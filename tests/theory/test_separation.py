@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from levelhead.theory.prognosis import prognostic_variance
 from levelhead.theory.separation import estimate_contamination
+from levelhead.theory.student import prognostic_variance
 
 SCRIPT = Path(__file__).parents[2] / "docs/tables/estimation_bias.py"
 

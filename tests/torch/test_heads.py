@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from levelhead import losses as reference
 from levelhead import torch as robust
-from levelhead.theory import prognosis as theory
+from levelhead.theory import student as theory
 
 
 def test_links_are_the_references():

@@ -8,7 +8,7 @@ no weight for a machine: no more than one call a round, whatever their number. F
 - the trust w = 1/(1 + z²/(2αs²)) in each label, the Student weight (2α+1)/(2αs² + z²) up to a factor that does not
   depend on z: the next trees for m are a weighted least-squares fit, a Newton step that is bounded for any residual;
 - the trees for ln s, by natural-gradient steps in large leaves, which cannot isolate single labels;
-- offset and slope of ln s, and one α for all rows, by Fisher scoring (`theory.information`);
+- offset and slope of ln s, and one α for all rows, by Fisher scoring (`theory.student`);
 - when to stop: at the smallest −ln t.
 
 Who doubts rare labels from the start never learns that they support each other. So labels of usual size are heard
@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead.estimators._forests import Forest, lightgbm
-from levelhead.theory.elementary import exp, log, log1p
-from levelhead.theory.information import of_log_scale, student_information
-from levelhead.theory.special import delta_psi, log_gamma_ratio
+from levelhead.theory import student
+from levelhead.theory.elementary import exp, log
 
 FloatArray = NDArray[np.float64]
 Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # of predictions: first and second
@@ -131,27 +130,9 @@ class Grown(NamedTuple):
     scores: list[float]
 
 
-def trust(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
-    """Student weight of each label, 1 for a label that is met exactly."""
-    return 1 / (1 + _squares(z, log_s, alpha))
-
-
-def student_loss(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
-    """−ln t of every label, Algorithm 2 with σ = αs²."""
-    constant = -log_gamma_ratio(alpha) + 0.5 * log(2 * np.pi * alpha)
-    return np.asarray(constant + log_s + (alpha + 0.5) * log1p(_squares(z, log_s, alpha)))
-
-
-def by_log_scale(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
-    """∂(−ln t)/∂ln s = 1 − (2α+1) z²/(2αs² + z²): between −2α and 1."""
-    return 1 - (2 * alpha + 1) * (1 - trust(z, log_s, alpha))
-
-
-def by_log_alpha(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
-    """∂(−ln t)/∂ln α at fixed s; grows like ln|z| only."""
-    squares = _squares(z, log_s, alpha)
-    far = 1 - trust(z, log_s, alpha)
-    return np.asarray(alpha * (delta_psi(alpha) + log1p(squares)) + 0.5 - (alpha + 0.5) * far)
+def residual_ratios(z: FloatArray, log_s: FloatArray, alpha: float) -> student.Ratios:
+    """What the loss needs of residuals z at scales s; `near` is the Student weight, 1 for a residual of 0."""
+    return student.ratios(z * exp(-log_s), alpha)
 
 
 def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArray, *, warm: bool) -> Shape:
@@ -159,13 +140,14 @@ def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArr
 
     The slope turns around the mean of the trees, so that cutting its step does not throw the offset off.
     """
-    alpha, log_s = shape.alpha, shape.log_scale(trees)
+    alpha = shape.alpha
+    at = residual_ratios(z, shape.log_scale(trees), alpha)
     mean = lambda values: float(np.average(values, weights=weight))
     center = mean(trees)
     around = trees - center
-    of_scale = by_log_scale(z, log_s, alpha)
-    gradient = np.array([mean(of_scale), mean(by_log_alpha(z, log_s, alpha))])
-    information = student_information(alpha, 1.0)[1:, 1:]
+    of_scale = student.by_log_scale(at, alpha)
+    gradient = np.array([mean(of_scale), mean(student.by_log_alpha(at, alpha))])
+    information = student.student_information(alpha, 1.0)[1:, 1:]
     level, tail = _solve(information, gradient) if warm else (gradient[0] / information[0, 0], 0.0)
     turn = mean(of_scale * around) / (information[0, 0] * mean(around * around) + 1e-9)
     level, turn, tail = np.clip([level, turn, tail], -_LONGEST, _LONGEST).tolist()
@@ -201,12 +183,14 @@ def grow(
     best = Grown(mean, trees, shape, [], 0, scores)
     for k in range(n_passes):
         for _ in range(_STEPS):
-            w = weight * trust(y - mean, shape.log_scale(trees), shape.alpha)
+            w = weight * residual_ratios(y - mean, shape.log_scale(trees), shape.alpha).near
             mean = mean_trees.step(_weighted_squares(y, w / w.mean()))
         z = y - mean
         trees = scale_trees.step(_natural(z, even, shape))
         shape = fisher_step(shape, z, trees, weight, warm=k * _STEPS >= _WARM_UP)
-        loss = student_loss(z, shape.log_scale(trees), shape.alpha)
+        log_s = shape.log_scale(trees)
+        at = residual_ratios(z, log_s, shape.alpha)
+        loss = student.negative_log(at, shape.alpha, shape.alpha) + log_s  # at scale s, σ = αs²
         scores.append(float(np.average(loss, weights=weight)))
         if k == 0 or scores[-1] < scores[best.n_passes - 1] - _GAIN:
             best = best._replace(mean=mean, trees=trees, shape=shape, n_passes=k + 1)
@@ -289,11 +273,10 @@ def _weighted_squares(y: FloatArray, w: FloatArray) -> Gradients:
 
 
 def _natural(z: FloatArray, w: FloatArray, shape: Shape) -> Gradients:
-    w, z, information = w[:, None], z[:, None], of_log_scale(shape.alpha)
-    return lambda at: (w * by_log_scale(z, shape.log_scale(at), shape.alpha) / information, w)
+    w, z, alpha = w[:, None], z[:, None], shape.alpha
 
+    def gradients(trees: FloatArray) -> tuple[FloatArray, FloatArray]:
+        at = residual_ratios(z, shape.log_scale(trees), alpha)
+        return w * student.by_log_scale(at, alpha) / student.of_log_scale(alpha), w
 
-def _squares(z: FloatArray, log_s: FloatArray, alpha: float) -> FloatArray:
-    """z²/(2αs²), short of overflow."""
-    r = np.clip(z * exp(-log_s), -1e150, 1e150)
-    return np.asarray(r * r / (2 * alpha))
+    return gradients

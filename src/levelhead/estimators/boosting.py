@@ -20,8 +20,8 @@ from levelhead.estimators._forests import Forest, lightgbm
 from levelhead.prediction import Prediction
 from levelhead.theory.calibration import IDENTITY, calibrate
 from levelhead.theory.elementary import exp, power
-from levelhead.theory.prognosis import prognostic_variance
 from levelhead.theory.separation import estimate_contamination
+from levelhead.theory.student import prognostic_variance
 
 _FOLDS = 5
 _FEW = 10  # different rows, below which nothing can be held out
@@ -236,12 +236,14 @@ class GCPBoostingRegressor(AnsweringRegressor):
         z, log_s = labels - grown.mean, grown.shape.log_scale(grown.trees)
         separation = self.separation_
         if separation is None or honest is None:
-            return _boosting.trust(z, log_s, grown.shape.alpha)
+            return _boosting.residual_ratios(z, log_s, grown.shape.alpha).near
 
         def trusted(z: np.ndarray, wrong: np.ndarray) -> np.ndarray:
             # What those machines doubt is mostly wrong: doubt counts twice, and far labels a little less in any case.
             right = 1 - wrong
-            return right * right * _boosting.trust(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA))
+            return (
+                right * right * _boosting.residual_ratios(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA)).near
+            )
 
         wrong = separation.probability(z, honest)
         low, high = np.quantile(labels[wrong <= max(0.5, np.median(wrong))], _USUAL)

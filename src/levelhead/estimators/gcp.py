@@ -7,8 +7,8 @@ from levelhead.estimators._answers import Reading
 from levelhead.estimators._base import NetworkRegressor
 from levelhead.estimators._links import raw, softplus
 from levelhead.prediction import Prediction
-from levelhead.theory.prognosis import prognostic_variance, student_variance
 from levelhead.theory.special import alpha_minus_A
+from levelhead.theory.student import prognostic_variance, student_variance
 
 _ALPHA_FLOOR = 0.1  # the paper's
 _BETA_FLOOR = 1e-6  # keeps σ positive, so that residuals of exactly 0 cannot make the likelihood unbounded

@@ -26,7 +26,7 @@ from levelhead import datasets, metrics
 from levelhead._checks import FloatArray
 from levelhead.prediction import Prediction
 from levelhead.study.specs import Spec
-from levelhead.theory.prognosis import student_variance
+from levelhead.theory.student import student_variance
 
 COVERAGE = 0.9  # of the intervals whose observed coverage is reported
 

@@ -6,10 +6,7 @@ import numpy as np
 
 from levelhead._plot_style import AMBER, BLUE, GREY, INK, RED
 from levelhead.study.figures import styled
-from levelhead.theory.contaminated import Contamination
-from levelhead.theory.dynamics import field, flow
-from levelhead.theory.equilibria import equilibrium
-from levelhead.theory.populations import Gaussian
+from levelhead.theory.dynamics import ContaminatedPopulation, Gaussian, equilibrium, field, flow
 from levelhead.theory.special import A, A_rough, alpha_minus_A
 
 _TRUTH = Gaussian(0.0, 1.0)
@@ -28,11 +25,11 @@ def phase_portraits() -> Any:
         figure = new_figure(figsize=(8.4, 4.4))
         panels = figure.subplots(1, 2, sharex=True, sharey=True)
         for axes, epsilon in zip(panels, (0.0, _EPSILON), strict=True):
-            _portrait(axes, Contamination(epsilon, _TRUTH, _WIDE))
+            _portrait(axes, ContaminatedPopulation(epsilon, _TRUTH, _WIDE))
             axes.set(
                 title="without outliers" if epsilon == 0 else rf"with $\varepsilon = {epsilon:g}$ of outliers"
             )
-        rest = equilibrium(Contamination(_EPSILON, _TRUTH, _WIDE))
+        rest = equilibrium(ContaminatedPopulation(_EPSILON, _TRUTH, _WIDE))
         panels[1].plot(rest.alpha, rest.sigma, "o", color=INK, ms=8, mec="white", zorder=5)
         panels[0].set_ylabel(r"$\sigma$")
         handles = [
@@ -45,7 +42,7 @@ def phase_portraits() -> Any:
     return figure
 
 
-def _portrait(axes: Any, p_c: Contamination) -> None:
+def _portrait(axes: Any, p_c: ContaminatedPopulation) -> None:
     """Nullclines, directions of the vector field at ν = 1, and two paths, with m = m_g by symmetry."""
     fine = 3 * np.linspace(0.04, 1, 60) ** 2  # finer near 0, where the curves bend
     alpha, sigma = np.meshgrid(fine, fine)

@@ -18,8 +18,8 @@ from levelhead import datasets, estimators
 from levelhead._checks import FloatArray
 from levelhead.prediction import Prediction
 from levelhead.study.tables import Grid, Style
-from levelhead.theory.prognosis import prognostic_variance
 from levelhead.theory.special import alpha_minus_A, b
+from levelhead.theory.student import prognostic_variance
 
 SHARES = (0, 5, 20)
 DRAWS = 50

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from levelhead.theory import student
 from levelhead.theory._optimum import optimum
 from levelhead.theory.elementary import exp, log, log1p, power
-from levelhead.theory.special import alpha_minus_A, delta_psi, log_gamma_ratio
 
 FloatArray = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ def calibrate(z: ArrayLike, variance: ArrayLike) -> Calibration:
     found = optimum(_loss, start, (z, log_scale), bounds=[(None, None), (0.0, 1.5), _LOG_ALPHAS], tol=_TOL)
     offset, slope, log_alpha = found.tolist()
     alpha = exp(log_alpha)
-    prognostic = float(exp(2 * offset) * alpha / alpha_minus_A(alpha))  # σ/(α − A), as σ = α·scale²
+    prognostic = float(student.prognostic_variance(alpha, alpha * exp(2 * offset)))  # σ = α·scale²
     return Calibration(prognostic / center, slope, center)
 
 
@@ -139,11 +139,6 @@ def _loss(at: FloatArray, z: FloatArray, log_scale: FloatArray) -> tuple[float, 
 def _student_loss(z: FloatArray, log_s: FloatArray, log_alpha: float) -> tuple[float, FloatArray, float]:
     """Mean −ln t for σ = α·scale²; its derivatives by each logarithm of a scale (n-fold), and by ln α."""
     alpha = exp(log_alpha)
-    r = np.clip(z * exp(-log_s) / np.sqrt(2 * alpha), -1e150, 1e150)  # r² must not overflow
-    squares = r * r
-    far = squares / (1 + squares)
-    tails = log1p(squares).mean()
-    value = -log_gamma_ratio(alpha) + 0.5 * log(2 * np.pi * alpha) + log_s.mean() + (alpha + 0.5) * tails
-    pull = 1 - (2 * alpha + 1) * far
-    by_log_alpha = alpha * (delta_psi(alpha) + 0.5 / alpha + tails - (alpha + 0.5) * far.mean() / alpha)
-    return float(value), pull, float(by_log_alpha)
+    at = student.ratios(z * exp(-log_s), alpha)
+    value = student.negative_log(at, alpha, alpha).mean() + log_s.mean()
+    return float(value), student.by_log_scale(at, alpha), float(student.by_log_alpha(at, alpha).mean())

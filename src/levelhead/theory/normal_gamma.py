@@ -16,13 +16,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammaln, stdtr, stdtrit
+from scipy.special import digamma, gammaln
 
-from levelhead.theory.elementary import log, log1p
-from levelhead.theory.special import log_gamma_ratio
+from levelhead.theory.student import StudentT, check_positive, frozen, shape_of
 
 FloatArray = NDArray[np.float64]
-_HUGE = 1e150  # beyond it r² would overflow, and ln(1 + r²) is 2 ln r
 
 
 class MeanAndPrecision(NamedTuple):
@@ -30,76 +28,6 @@ class MeanAndPrecision(NamedTuple):
 
     mu: FloatArray
     tau: FloatArray
-
-
-def _frozen(value: ArrayLike) -> FloatArray:
-    array = np.array(value, dtype=np.float64)
-    array.flags.writeable = False
-    return array
-
-
-def _check_positive(name: str, value: FloatArray) -> None:
-    bad = np.flatnonzero(~(value > 0))
-    if bad.size:
-        raise ValueError(
-            f"{name} must be positive; {bad.size} of {value.size} values are not "
-            f"(first at position {bad[0]}: {value.ravel()[bad[0]]})"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class StudentT:
-    """Student's t with 2α degrees of freedom, location m and squared scale σ/α, equation (3)."""
-
-    m: FloatArray
-    alpha: FloatArray
-    sigma: FloatArray
-
-    def __post_init__(self) -> None:
-        m, alpha, sigma = np.broadcast_arrays(_frozen(self.m), _frozen(self.alpha), _frozen(self.sigma))
-        _check_positive("alpha", alpha)
-        _check_positive("sigma", sigma)
-        for name, value in (("m", m), ("alpha", alpha), ("sigma", sigma)):
-            object.__setattr__(self, name, value)
-
-    @property
-    def scale(self) -> FloatArray:
-        """√(σ/α)."""
-        return np.sqrt(self.sigma / self.alpha)
-
-    @property
-    def variance(self) -> FloatArray:
-        """V_St = σ/(α − 1), equation (9); infinite for α ≤ 1."""
-        excess = self.alpha - 1
-        return np.where(excess > 0, self.sigma / np.where(excess > 0, excess, 1.0), np.inf)
-
-    def logpdf(self, y: ArrayLike) -> FloatArray:
-        """Log density, stable for any residual that a float can hold."""
-        r: FloatArray = (np.asarray(y, dtype=np.float64) - self.m) / np.sqrt(2 * self.sigma)
-        tail = log1p(np.minimum(np.abs(r), _HUGE) ** 2) + 2 * log(np.maximum(np.abs(r) / _HUGE, 1))
-        peak = log_gamma_ratio(self.alpha) - 0.5 * log(2 * np.pi * self.sigma)
-        result: FloatArray = peak - (self.alpha + 0.5) * tail
-        return result
-
-    def cdf(self, y: ArrayLike) -> FloatArray:
-        """Probability of a label below y."""
-        result: FloatArray = stdtr(2 * self.alpha, (np.asarray(y, dtype=np.float64) - self.m) / self.scale)
-        return result
-
-    def quantile(self, q: ArrayLike) -> FloatArray:
-        """The label below which a share q of the labels lies."""
-        q = np.asarray(q, dtype=np.float64)
-        if not np.all((q >= 0) & (q <= 1)):
-            raise ValueError(f"quantile levels lie between 0 and 1, got {q.min()} to {q.max()}")
-        result: FloatArray = self.m + self.scale * stdtrit(2 * self.alpha, q)
-        return result
-
-    def sample(
-        self, size: int | tuple[int, ...] = (), *, random_state: int | np.random.Generator
-    ) -> FloatArray:
-        """Labels of shape `size` + the shape of the parameters."""
-        rng = np.random.default_rng(random_state)
-        return self.m + self.scale * rng.standard_t(2 * self.alpha, _shape(size) + self.m.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,12 +41,12 @@ class NormalGamma:
 
     def __post_init__(self) -> None:
         names = ("m", "nu", "alpha", "beta")
-        values = np.broadcast_arrays(*(_frozen(getattr(self, name)) for name in names))
+        values = np.broadcast_arrays(*(frozen(getattr(self, name)) for name in names))
         if not np.isfinite(values[0]).all():
             raise ValueError("m must be finite")
         for name, value in zip(names, values, strict=True):
             if name != "m":
-                _check_positive(name, value)
+                check_positive(name, value)
             object.__setattr__(self, name, value)
 
     @property
@@ -176,11 +104,7 @@ class NormalGamma:
     ) -> MeanAndPrecision:
         """Draws of (μ, τ) of shape `size` + the shape of the parameters."""
         rng = np.random.default_rng(random_state)
-        shape = _shape(size) + self.m.shape
+        shape = shape_of(size) + self.m.shape
         tau = rng.gamma(self.alpha, 1 / self.beta, shape)
         mu = rng.normal(self.m, 1 / np.sqrt(self.nu * tau), shape)
         return MeanAndPrecision(mu, tau)
-
-
-def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    return (size,) if isinstance(size, int) else tuple(size)

@@ -21,7 +21,7 @@ from scipy.special import expit, logit, ndtr, stdtr
 
 from levelhead.theory._optimum import optimum
 from levelhead.theory.elementary import exp, log, power
-from levelhead.theory.normal_gamma import StudentT
+from levelhead.theory.student import StudentT
 
 FloatArray = NDArray[np.float64]
 Core = Literal["gaussian", "student"]

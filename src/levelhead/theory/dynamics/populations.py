@@ -2,7 +2,7 @@
 
 A population is an immutable value. It knows its mean, its variance and its central moments μ⁽³⁾ and μ⁽⁴⁾; a
 moment that diverges is ∞ and one that is not defined is NaN. It can be integrated against and sampled from.
-`levelhead.theory.contaminated` mixes them.
+`levelhead.theory.dynamics.contaminated` mixes them.
 
 >>> Student(dof=3, location=0.0, scale=1.0).mu4
 inf
@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelhead.theory._quadrature import graded, panels
+from levelhead.theory.dynamics._quadrature import graded, panels
 from levelhead.theory.special import log_gamma_ratio
 
 FloatArray = NDArray[np.float64]

@@ -7,11 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from levelhead.theory import equilibria
-from levelhead.theory.contaminated import Contamination, Mixture
-from levelhead.theory.dynamics import field, risk
-from levelhead.theory.equilibria import equilibrium
-from levelhead.theory.populations import Gaussian, Point, Population, Sample, Student, Uniform
+from levelhead.theory.dynamics import equilibria, field, risk
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation, Mixture
+from levelhead.theory.dynamics.equilibria import equilibrium
+from levelhead.theory.dynamics.populations import Gaussian, Point, Population, Sample, Student, Uniform
 from levelhead.theory.special import alpha_minus_A
 
 TRUTH = Gaussian(0.0, 1.0)
@@ -38,7 +37,7 @@ def test_the_example_of_the_module() -> None:
 @pytest.mark.parametrize("epsilon", SHARES)
 @pytest.mark.parametrize("kind", OUTLIERS)
 def test_equilibrium_is_a_minimum_of_the_risk_where_the_field_vanishes(kind: str, epsilon: float) -> None:
-    p_c = Contamination(epsilon, TRUTH, OUTLIERS[kind])
+    p_c = ContaminatedPopulation(epsilon, TRUTH, OUTLIERS[kind])
     rest = equilibrium(p_c)
     F, G, H = field(p_c, *rest)
     assert abs(F) * np.sqrt(2 * rest.sigma) < 1e-13
@@ -54,7 +53,7 @@ def test_equilibrium_is_a_minimum_of_the_risk_where_the_field_vanishes(kind: str
 
 @pytest.mark.parametrize(("epsilon", "outliers"), [(0.05, Gaussian(0.0, 100.0)), (0.2, Uniform(-4.0, 16.0))])
 def test_a_general_minimiser_finds_the_same(epsilon: float, outliers: Population) -> None:
-    p_c = Contamination(epsilon, TRUTH, outliers)
+    p_c = ContaminatedPopulation(epsilon, TRUTH, outliers)
     found = minimize(
         lambda x: risk(p_c, x[0], *np.exp(x[1:])),
         [0.5, -0.5, 0.0],
@@ -66,9 +65,9 @@ def test_a_general_minimiser_finds_the_same(epsilon: float, outliers: Population
 
 
 def test_equilibrium_moves_and_stretches_with_the_labels() -> None:
-    rest = equilibrium(Contamination(0.1, Gaussian(0.0, 1.0), Uniform(-4.0, 16.0)))
+    rest = equilibrium(ContaminatedPopulation(0.1, Gaussian(0.0, 1.0), Uniform(-4.0, 16.0)))
     c, k = 1e6, 1e-3
-    moved = equilibrium(Contamination(0.1, Gaussian(c, k**2), Uniform(c - 4 * k, c + 16 * k)))
+    moved = equilibrium(ContaminatedPopulation(0.1, Gaussian(c, k**2), Uniform(c - 4 * k, c + 16 * k)))
     # A label near 1e6 is known to 1e-10, which is 1e-7 of the noise.
     assert_allclose([(moved.m - c) / k, moved.alpha, moved.sigma / k**2], rest[:3], rtol=1e-6, atol=1e-6)
 
@@ -77,7 +76,7 @@ def test_equilibrium_moves_and_stretches_with_the_labels() -> None:
     ("epsilon", "V_p", "V_far", "first_order"), [(0.05, 0.21, -0.05, -0.06), (0.2, 0.94, -0.16, -0.36)]
 )
 def test_population_errors_of_the_variances(epsilon, V_p, V_far, first_order) -> None:
-    rest = equilibrium(Contamination(epsilon, TRUTH, OUTLIERS["sd 10"]))
+    rest = equilibrium(ContaminatedPopulation(epsilon, TRUTH, OUTLIERS["sd 10"]))
     assert rest.V_p - 1 == pytest.approx(V_p, abs=0.005)
     alpha_far = rest.alpha / (1 - epsilon * (2 * rest.alpha + 1))
     assert rest.sigma / alpha_minus_A(alpha_far) - 1 == pytest.approx(V_far, abs=0.005)
@@ -86,7 +85,7 @@ def test_population_errors_of_the_variances(epsilon, V_p, V_far, first_order) ->
 
 
 def test_a_cluster_has_two_minima_and_the_one_near_the_truth_is_found() -> None:
-    p_c = Contamination(0.2, TRUTH, Point(8.0))
+    p_c = ContaminatedPopulation(0.2, TRUTH, Point(8.0))
     assert p_c.kurtosis < 3  # so that the Gaussian fit at α = ∞ is a minimum too
     rest = equilibrium(p_c)
     assert rest.m < 0.1
@@ -104,7 +103,7 @@ def test_a_pocket_below_one_half_is_not_missed() -> None:
     alphas = []
     for epsilon in epsilons:
         try:
-            alphas.append(equilibrium(Contamination(epsilon, TRUTH, Point(8.0))).alpha)
+            alphas.append(equilibrium(ContaminatedPopulation(epsilon, TRUTH, Point(8.0))).alpha)
         except ValueError:
             break
     assert len(alphas) >= 5
@@ -112,7 +111,7 @@ def test_a_pocket_below_one_half_is_not_missed() -> None:
     # Once lost with growing share, it does not come back.
     for epsilon in epsilons[len(alphas) :]:
         with pytest.raises(ValueError, match="no finite equilibrium"):
-            equilibrium(Contamination(epsilon, TRUTH, Point(8.0)))
+            equilibrium(ContaminatedPopulation(epsilon, TRUTH, Point(8.0)))
 
 
 @pytest.mark.parametrize(
@@ -125,34 +124,34 @@ def test_a_pocket_below_one_half_is_not_missed() -> None:
     ],
 )
 def test_no_finite_equilibrium_is_said_so(epsilon: float, outliers: Population, kurtosis: float) -> None:
-    p_c = Contamination(epsilon, TRUTH, outliers)
+    p_c = ContaminatedPopulation(epsilon, TRUTH, outliers)
     assert p_c.kurtosis == pytest.approx(kurtosis, abs=0.01)
     with pytest.raises(ValueError, match="no finite equilibrium up to α = 1e\\+08: the labels have kurtosis"):
         equilibrium(p_c)
 
 
 def test_a_heavy_label_amid_the_truth_makes_the_fit_contract() -> None:
-    p_c = Contamination(0.33, TRUTH, Point(0.1))
+    p_c = ContaminatedPopulation(0.33, TRUTH, Point(0.1))
     assert p_c.kurtosis > 3
     with pytest.raises(ValueError, match="the fit contracts to σ = 0 onto a single label near 0"):
         equilibrium(p_c)
-    assert equilibrium(Contamination(0.05, TRUTH, Point(0.1))).alpha > 1  # a light one does no harm
+    assert equilibrium(ContaminatedPopulation(0.05, TRUTH, Point(0.1))).alpha > 1  # a light one does no harm
 
 
 def test_narrow_outliers_far_away_are_resolved() -> None:
     # Their width is 1e-9 of their distance from the truth.
-    narrow = equilibrium(Contamination(0.05, Gaussian(1000.0, 0.03), Student(9.0, 47.0, 1e-6)))
-    point = equilibrium(Contamination(0.05, Gaussian(1000.0, 0.03), Point(47.0)))
+    narrow = equilibrium(ContaminatedPopulation(0.05, Gaussian(1000.0, 0.03), Student(9.0, 47.0, 1e-6)))
+    point = equilibrium(ContaminatedPopulation(0.05, Gaussian(1000.0, 0.03), Point(47.0)))
     assert_allclose(narrow[:3], point[:3], rtol=1e-9)
 
 
 def test_without_outliers_there_is_none() -> None:
     with pytest.raises(ValueError, match="ε = 0: without outliers"):
-        equilibrium(Contamination(0.0, TRUTH, Point(8.0)))
+        equilibrium(ContaminatedPopulation(0.0, TRUTH, Point(8.0)))
 
 
 def test_a_rare_point_is_seen_from_the_root_of_C_go_on() -> None:
     edge = np.sqrt(3 + np.sqrt(6))  # 2.33 standard deviations: d⁴ − 6d² + 3 = 0
-    assert equilibrium(Contamination(1e-4, TRUTH, Point(edge + 0.02))).alpha > 1e4
+    assert equilibrium(ContaminatedPopulation(1e-4, TRUTH, Point(edge + 0.02))).alpha > 1e4
     with pytest.raises(ValueError, match="no finite equilibrium"):
-        equilibrium(Contamination(1e-4, TRUTH, Point(edge - 0.02)))
+        equilibrium(ContaminatedPopulation(1e-4, TRUTH, Point(edge - 0.02)))

@@ -5,11 +5,11 @@ With labels y from a contamination p_c (1), z = y − m and σ = β(ν+1)/ν (4)
     F = E[z/(2σ + z²)],   G = E[ln(1 + z²/(2σ))] + ΔΨ(α),   H = E[(αz² − σ)/(2σ + z²)],
 
 the flow is ṁ = (2α+1)F, α̇ = −G, β̇ = H/β, ν̇ = −H/(ν(ν+1)), and it rests where F = G = H = 0:
-see `levelhead.theory.equilibria`.
+see `equilibria`.
 
->>> from levelhead.theory.contaminated import Contamination
->>> from levelhead.theory.populations import Gaussian
->>> p_c = Contamination(0.05, Gaussian(0.0, 1.0), Gaussian(0.0, 100.0))
+>>> from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
+>>> from levelhead.theory.dynamics.populations import Gaussian
+>>> p_c = ContaminatedPopulation(0.05, Gaussian(0.0, 1.0), Gaussian(0.0, 100.0))
 >>> round(float(field(p_c, m=0.0, alpha=1.0, sigma=1.0).H), 6)
 -0.091885
 """
@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
-from levelhead.theory.contaminated import Contamination
-from levelhead.theory.populations import Population
-from levelhead.theory.special import delta_psi, log_gamma_ratio
+from levelhead.theory import student
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
+from levelhead.theory.dynamics.populations import Population
+from levelhead.theory.special import delta_psi
 
 FloatArray = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ class Field(NamedTuple):
     H: FloatArray
 
 
-def field(p_c: Contamination, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Field:
+def field(p_c: ContaminatedPopulation, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Field:
     """F, G, H to rounding, by quadrature; m, α > 0 and σ > 0 broadcast against each other."""
     m, alpha, sigma = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (m, alpha, sigma)))
     _check_parameters(m=m, alpha=alpha, sigma=sigma)
@@ -50,16 +51,17 @@ def field(p_c: Contamination, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) 
         means[:, block] = _means(whole, m.ravel()[block], sigma.ravel()[block])
     pull, far, log = (v.reshape(m.shape) for v in means)
     return Field(
-        F=(pull / np.sqrt(2 * sigma))[()],
+        F=pull[()],
         G=(log + delta_psi(alpha))[()],
         H=((alpha + 0.5) * far - 0.5)[()],
     )
 
 
-def risk(p_c: Contamination, m: float, alpha: float, sigma: float) -> float:
+def risk(p_c: ContaminatedPopulation, m: float, alpha: float, sigma: float) -> float:
     """E[−ln t(y)], the expected loss: the flow descends on it, and F, G, H are its slopes."""
-    log = _means(p_c.whole, np.asarray(m), np.asarray(sigma))[2]
-    return float(-log_gamma_ratio(alpha) + 0.5 * np.log(2 * np.pi * sigma) + (alpha + 0.5) * log)
+    slope, far, log_growth = _means(p_c.whole, np.asarray(m), np.asarray(sigma))
+    means = student.Ratios(far, 1 - far, slope, log_growth)  # −ln t is linear in them
+    return float(student.negative_log(means, alpha, sigma))
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Trajectory:
 
 
 def flow(
-    p_c: Contamination,
+    p_c: ContaminatedPopulation,
     *,
     m: float,
     nu: float,
@@ -103,7 +105,7 @@ def flow(
         sigma = beta * (nu + 1) / nu  # eq. (4)
         pull, far, log = _means(whole, state[0], sigma)
         H = (alpha + 0.5) * far - 0.5
-        m_dot = (2 * alpha + 1) * pull / np.sqrt(2 * sigma)  # eq. (12)
+        m_dot = (2 * alpha + 1) * pull  # eq. (12)
         alpha_dot = -(log + delta_psi(alpha))  # eq. (13)
         return np.array([m_dot, -H / (nu * nu * (nu + 1)), alpha_dot / alpha, H / (beta * beta)])  # eq. (14)
 
@@ -117,14 +119,10 @@ def flow(
 
 
 def _means(population: Population, m: FloatArray, sigma: FloatArray) -> FloatArray:
-    """E[r/(1+r²)], E[r²/(1+r²)] and E[ln(1+r²)] for r = z/√(2σ), stacked along the first axis."""
-    width = np.sqrt(2 * sigma)
-    z, weight = population.nodes(m, width)
-    r = z / width[..., None]
-    c = 1 / np.hypot(1, r)  # with r = tan φ these are cos φ and sin φ, and nothing overflows for huge r
-    q = r * c
-    log = np.where(np.abs(r) < 1, np.log1p(np.minimum(r * r, 1)), -2 * np.log(c))
-    return np.stack([np.sum(weight * f, axis=-1) for f in (q * c, q * q, log)])
+    """E[z/(2σ+z²)], E[z²/(2σ+z²)] and E[ln(1+z²/(2σ))], stacked along the first axis."""
+    z, weight = population.nodes(m, np.sqrt(2 * sigma))
+    at = student.ratios(z, sigma[..., None])
+    return np.stack([np.sum(weight * f, axis=-1) for f in (at.slope, at.far, at.log_growth)])
 
 
 def _check_parameters(m: ArrayLike, **positive: ArrayLike) -> None:

@@ -4,9 +4,9 @@ Two limits ε → 0 must not be confused. In Theorem 3.1 the truth and the outli
 moves off to infinity. In Theorems 4.1 and 4.2 the equilibrium (m, α, σ) is fixed, as a fitted network shows
 it, and the outliers move away, at a distance of about e^{b_0/(2ε)}.
 
->>> from levelhead.theory.contaminated import Contamination
->>> from levelhead.theory.populations import Gaussian
->>> C_go(Contamination(0.01, Gaussian(0.0, 1.0), Gaussian(0.0, 4.0)))
+>>> from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
+>>> from levelhead.theory.dynamics.populations import Gaussian
+>>> C_go(ContaminatedPopulation(0.01, Gaussian(0.0, 1.0), Gaussian(0.0, 4.0)))
 27.0
 >>> round(float(variance_ratio(alpha=1.0, epsilon=0.01)), 6)
 0.957217
@@ -15,10 +15,10 @@ it, and the outliers move away, at a distance of about e^{b_0/(2ε)}.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelhead.theory._excess import log_excess, psi_excess
-from levelhead.theory.contaminated import Contamination
-from levelhead.theory.equilibria import Equilibrium
-from levelhead.theory.populations import Gaussian, Population, expect
+from levelhead.theory.dynamics._excess import log_excess, psi_excess
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
+from levelhead.theory.dynamics.equilibria import Equilibrium
+from levelhead.theory.dynamics.populations import Gaussian, Population, expect
 from levelhead.theory.special import A, alpha_minus_A, b, dA
 
 FloatArray = NDArray[np.float64]
@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 _STANDARD = Gaussian(0.0, 1.0)
 
 
-def C_go(p_c: Contamination) -> float:
+def C_go(p_c: ContaminatedPopulation) -> float:
     """C_go, equation (19): where it is positive, an arbitrarily small share of outliers makes α finite.
 
     It is the slope in ε, at ε = 0, of the fourth cumulant of p_c.
@@ -37,14 +37,14 @@ def C_go(p_c: Contamination) -> float:
     return d**4 + 6 * e * d**2 + 3 * e**2 + (mu4 - 3 * V_o**2) + 4 * mu3 * d
 
 
-def D_go(p_c: Contamination) -> float:
+def D_go(p_c: ContaminatedPopulation) -> float:
     """D_go, equation (20): the slope in ε, at ε = 0, of the third cumulant of p_c."""
     m_o, V_o, mu3, _ = _moments(p_c.outliers, 3, "D_go (20)")
     d = m_o - p_c.truth.mean
     return d**3 + 3 * (V_o - p_c.truth.variance) * d + mu3
 
 
-def bifurcating_equilibrium(p_c: Contamination) -> Equilibrium:
+def bifurcating_equilibrium(p_c: ContaminatedPopulation) -> Equilibrium:
     """The equilibrium for small ε by Theorem 3.1: m of (21) to O(ε³), α and σ of (22) to O(1).
 
     The paper prints the remainder in (22) as O(ε⁻²), a misprint: α_ε − 3V_g²/(C_go ε) stays bounded.
@@ -67,7 +67,7 @@ def c_1(sigma: ArrayLike, V_g: ArrayLike) -> FloatArray:
     return stiffness
 
 
-def mean_with_far_outliers(p_c: Contamination, sigma: float) -> float:
+def mean_with_far_outliers(p_c: ContaminatedPopulation, sigma: float) -> float:
     """The m with F = 0 at a given σ, by Lemma C.1: m_g + ε/(c_1(1 − ε)(m_o − m_g)) + O((m_o − m_g)⁻²)."""
     m_g, epsilon = p_c.truth.mean, p_c.epsilon
     return float(m_g + epsilon / (c_1(sigma, p_c.truth.variance) * (1 - epsilon) * (p_c.outliers.mean - m_g)))

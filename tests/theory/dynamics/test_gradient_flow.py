@@ -10,18 +10,17 @@ from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
 from levelhead import losses
-from levelhead.theory import contaminated, dynamics
-from levelhead.theory.contaminated import Contamination, Mixture
-from levelhead.theory.dynamics import field, flow, risk
-from levelhead.theory.equilibria import equilibrium
-from levelhead.theory.populations import Gaussian, Point, Sample, Student, Uniform
+from levelhead.theory.dynamics import contaminated, field, flow, gradient_flow, risk
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation, Mixture
+from levelhead.theory.dynamics.equilibria import equilibrium
+from levelhead.theory.dynamics.populations import Gaussian, Point, Sample, Student, Uniform
 from levelhead.theory.special import delta_psi
 
 TRUTH = Gaussian(0.3, 1.7)
-WIDE = Contamination(0.05, TRUTH, Gaussian(0.0, 100.0))
+WIDE = ContaminatedPopulation(0.05, TRUTH, Gaussian(0.0, 100.0))
 
 
-@pytest.mark.parametrize("module", [contaminated, dynamics])
+@pytest.mark.parametrize("module", [contaminated, gradient_flow])
 def test_the_example_of_the_module(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
@@ -62,7 +61,7 @@ def test_field_agrees_with_brute_force(epsilon, outliers, density, marks, m, alp
     clean = _brute_force(truth, clean_marks[0], clean_marks[-1], clean_marks, m, alpha, sigma)
     wrong = _brute_force(density, marks[0], marks[-1], marks, m, alpha, sigma)
     F, G, H = ((1 - epsilon) * c + epsilon * w for c, w in zip(clean, wrong, strict=True))
-    got = field(Contamination(epsilon, TRUTH, outliers), m, alpha, sigma)
+    got = field(ContaminatedPopulation(epsilon, TRUTH, outliers), m, alpha, sigma)
     assert_allclose(got.F * np.sqrt(2 * sigma), F * np.sqrt(2 * sigma), rtol=0, atol=1e-11)
     assert_allclose(got.G, G + delta_psi(alpha), rtol=1e-11, atol=1e-11)
     assert_allclose(got.H, H, rtol=0, atol=1e-11 * max(1, alpha))
@@ -71,11 +70,11 @@ def test_field_agrees_with_brute_force(epsilon, outliers, density, marks, m, alp
 def test_field_of_a_sample_is_the_mean_gradient_of_the_loss() -> None:
     rng = np.random.default_rng(1)
     y = rng.normal(3, 5, 200)
-    p_c = Contamination(0.3, TRUTH, Sample(tuple(y)))
+    p_c = ContaminatedPopulation(0.3, TRUTH, Sample(tuple(y)))
     m, nu, alpha, beta = 0.2, 0.7, 1.3, 0.9
     full = np.broadcast_to
     _, gradient = losses.student(y, *(full(v, y.shape) for v in (m, nu, alpha, beta)))
-    clean = field(Contamination(0.0, TRUTH, Point(0.0)), m, alpha, beta * (nu + 1) / nu)
+    clean = field(ContaminatedPopulation(0.0, TRUTH, Point(0.0)), m, alpha, beta * (nu + 1) / nu)
     both = field(p_c, m, alpha, beta * (nu + 1) / nu)
     wrong = [(w - 0.7 * c) / 0.3 for w, c in zip(both, clean, strict=True)]
     by_m, by_nu, by_alpha, by_beta = (g.mean() for g in gradient)
@@ -119,7 +118,7 @@ def test_field_has_its_limits_for_tiny_and_huge_sigma(sigma: float) -> None:
 
 
 def test_flow_keeps_its_invariant_and_comes_to_rest_at_the_equilibrium() -> None:
-    p_c = Contamination(0.2, TRUTH, Mixture((0.5, 0.5), (Point(9.0), Uniform(-20.0, 5.0))))
+    p_c = ContaminatedPopulation(0.2, TRUTH, Mixture((0.5, 0.5), (Point(9.0), Uniform(-20.0, 5.0))))
     path = flow(p_c, m=4.0, nu=1.0, alpha=0.3, beta=2.0, times=np.linspace(0, 400, 30))
     invariant = path.beta**2 / 2 + path.nu**3 / 3 + path.nu**2 / 2  # (14): ββ̇ + ν(ν+1)ν̇ = 0
     assert_allclose(invariant, invariant[0], rtol=1e-7)
@@ -138,7 +137,7 @@ def test_sigma_moves_by_equation_18() -> None:
 
 
 def test_without_outliers_alpha_grows_without_bound() -> None:
-    clean = Contamination(0.0, TRUTH, Point(0.0))
+    clean = ContaminatedPopulation(0.0, TRUTH, Point(0.0))
     path = flow(clean, m=1.0, nu=1.0, alpha=1.0, beta=1.0, times=[0, 10, 100, 1000])
     assert np.all(np.diff(path.alpha) > 0)
     assert_allclose(path.m[-1], TRUTH.mean, atol=1e-3)

@@ -9,9 +9,17 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import wofz
 
-from levelhead.theory import populations
-from levelhead.theory.contaminated import Contamination, Mixture
-from levelhead.theory.populations import Gaussian, Point, Population, Sample, Student, Uniform, expect
+from levelhead.theory.dynamics import populations
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation, Mixture
+from levelhead.theory.dynamics.populations import (
+    Gaussian,
+    Point,
+    Population,
+    Sample,
+    Student,
+    Uniform,
+    expect,
+)
 
 KINDS: dict[str, Population] = {
     "gaussian": Gaussian(0.5, 4.0),
@@ -119,11 +127,11 @@ def test_student_agrees_with_scipy_where_moments_exist_and_is_honest_elsewhere()
     heavy = Mixture((0.5, 0.5), (Gaussian(1.0, 1.0), Student(3.0, 0.0, 1.0)))
     assert heavy.mu4 == np.inf
     assert np.isnan(heavy.mu3)
-    assert Contamination(0.1, Gaussian(0.0, 1.0), Student(3.0, 0.0, 1.0)).kurtosis == np.inf
+    assert ContaminatedPopulation(0.1, Gaussian(0.0, 1.0), Student(3.0, 0.0, 1.0)).kurtosis == np.inf
 
 
 def test_contaminated_samples_say_which_are_outliers() -> None:
-    p_c = Contamination(0.2, Gaussian(0.0, 1.0), Point(50.0))
+    p_c = ContaminatedPopulation(0.2, Gaussian(0.0, 1.0), Point(50.0))
     labels = p_c.sample(20_000, np.random.default_rng(0))
     assert np.array_equal(labels.y == 50.0, labels.is_outlier)
     assert labels.is_outlier.mean() == pytest.approx(0.2, abs=0.015)
@@ -131,7 +139,7 @@ def test_contaminated_samples_say_which_are_outliers() -> None:
 
 def test_contamination_without_outliers_is_the_truth() -> None:
     truth = Gaussian(2.0, 3.0)
-    p_c = Contamination(0.0, truth, Point(8.0))
+    p_c = ContaminatedPopulation(0.0, truth, Point(8.0))
     assert p_c.whole == truth
     assert p_c.kurtosis == pytest.approx(3)
 
@@ -154,7 +162,7 @@ def test_populations_are_values() -> None:
         (lambda: Sample((1.0, np.inf, np.nan)), "2 labels that are not finite \\(first at 1\\)"),
         (lambda: Mixture((0.5, 0.6), (Point(0.0), Point(1.0))), "sum to 1"),
         (lambda: Mixture((1.0,), (Point(0.0), Point(1.0))), "1 shares for 2 components"),
-        (lambda: Contamination(1.0, Gaussian(0.0, 1.0), Point(1.0)), "in \\[0, 1\\), given 1"),
+        (lambda: ContaminatedPopulation(1.0, Gaussian(0.0, 1.0), Point(1.0)), "in \\[0, 1\\), given 1"),
     ],
 )
 def test_nonsense_is_refused(make: object, message: str) -> None:

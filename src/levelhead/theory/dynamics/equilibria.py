@@ -11,9 +11,9 @@ For large α, G and H vanish to leading order alike. With H = 0 substituted, wha
 
 of order α⁻² and formed here without cancellation, so that α keeps its digits up to 1e8.
 
->>> from levelhead.theory.contaminated import Contamination
->>> from levelhead.theory.populations import Gaussian
->>> rest = equilibrium(Contamination(0.05, Gaussian(0.0, 1.0), Gaussian(0.0, 100.0)))
+>>> from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
+>>> from levelhead.theory.dynamics.populations import Gaussian
+>>> rest = equilibrium(ContaminatedPopulation(0.05, Gaussian(0.0, 1.0), Gaussian(0.0, 100.0)))
 >>> round(rest.alpha, 4), round(rest.sigma, 4), round(rest.V_p, 3)
 (1.1072, 0.7536, 1.214)
 """
@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import polygamma
 
-from levelhead.theory._excess import log_excess, psi_excess
-from levelhead.theory.contaminated import Contamination
-from levelhead.theory.populations import Population
+from levelhead.theory.dynamics._excess import log_excess, psi_excess
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
+from levelhead.theory.dynamics.populations import Population
 from levelhead.theory.special import alpha_minus_A
 
 FloatArray = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Equilibrium(NamedTuple):
         return float(self.sigma / alpha_minus_A(self.alpha))
 
 
-def equilibrium(p_c: Contamination) -> Equilibrium:
+def equilibrium(p_c: ContaminatedPopulation) -> Equilibrium:
     """The finite equilibrium of p_c that takes the outliers for outliers.
 
     Raises
@@ -84,7 +84,7 @@ class _Fit(NamedTuple):
     slope: float
 
 
-def _bracket(p_c: Contamination) -> tuple[_Fit, _Fit]:
+def _bracket(p_c: ContaminatedPopulation) -> tuple[_Fit, _Fit]:
     """The first two fits on the way up from small α between which the slope of the risk turns positive."""
     branch = _branch_below_half(p_c)
     while branch[-1].alpha < _LARGEST_ALPHA:
@@ -99,7 +99,7 @@ def _bracket(p_c: Contamination) -> tuple[_Fit, _Fit]:
     )
 
 
-def _branch_below_half(p_c: Contamination) -> list[_Fit]:
+def _branch_below_half(p_c: ContaminatedPopulation) -> list[_Fit]:
     """Fits from small α, where the risk falls, up to α = ½."""
     truth, whole = p_c.truth, p_c.whole
     branch = [_fit(whole, 0.5, truth.mean, truth.variance * float(alpha_minus_A(0.5)))]

@@ -9,11 +9,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq, root
 from scipy.special import expit
 
-from levelhead.theory import expansions
-from levelhead.theory.contaminated import Contamination, Mixture
-from levelhead.theory.dynamics import field
-from levelhead.theory.equilibria import equilibrium
-from levelhead.theory.expansions import (
+from levelhead.theory.dynamics import expansions, field
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation, Mixture
+from levelhead.theory.dynamics.equilibria import equilibrium
+from levelhead.theory.dynamics.expansions import (
     C_go,
     D_go,
     b_0,
@@ -24,7 +23,7 @@ from levelhead.theory.expansions import (
     mean_with_far_outliers,
     variance_ratio,
 )
-from levelhead.theory.populations import Gaussian, Point, Population, Student, Uniform
+from levelhead.theory.dynamics.populations import Gaussian, Point, Population, Student, Uniform
 from levelhead.theory.special import A, alpha_minus_A, b, delta_psi
 
 TRUTH = Gaussian(0.5, 2.0)
@@ -53,11 +52,11 @@ def test_C_go_and_D_go_are_slopes_of_cumulants(kind: str) -> None:
     h = 1e-6
 
     def cumulants(epsilon: float) -> tuple[float, float]:
-        whole = Contamination(epsilon, TRUTH, SKEW[kind]).whole
+        whole = ContaminatedPopulation(epsilon, TRUTH, SKEW[kind]).whole
         return whole.mu3, whole.mu4 - 3 * whole.variance**2
 
     third, fourth = cumulants(h)
-    p_c = Contamination(h, TRUTH, SKEW[kind])
+    p_c = ContaminatedPopulation(h, TRUTH, SKEW[kind])
     assert_allclose(D_go(p_c), third / h, rtol=1e-3)
     assert_allclose(C_go(p_c), fourth / h, rtol=1e-3)
 
@@ -65,7 +64,7 @@ def test_C_go_and_D_go_are_slopes_of_cumulants(kind: str) -> None:
 @pytest.mark.parametrize("kind", SKEW)
 def test_theorem_3_1_by_its_rates(kind: str) -> None:
     epsilon = np.array([4e-5, 2e-5, 1e-5])
-    cases = [Contamination(e, TRUTH, SKEW[kind]) for e in epsilon]
+    cases = [ContaminatedPopulation(e, TRUTH, SKEW[kind]) for e in epsilon]
     exact = np.array([equilibrium(p_c) for p_c in cases])
     rough = np.array([bifurcating_equilibrium(p_c) for p_c in cases])
     error = np.abs(exact - rough)
@@ -77,13 +76,13 @@ def test_theorem_3_1_by_its_rates(kind: str) -> None:
 
 def test_theorem_3_1_without_its_second_order_term_has_rate_two() -> None:
     epsilon = np.array([2e-4, 1e-4])
-    m = np.array([equilibrium(Contamination(e, TRUTH, SKEW["gaussian"])).m for e in epsilon])
+    m = np.array([equilibrium(ContaminatedPopulation(e, TRUTH, SKEW["gaussian"])).m for e in epsilon])
     assert _slope(epsilon, np.abs(m - TRUTH.mean - 3.5 * epsilon)) == pytest.approx(2, abs=0.05)
 
 
 @pytest.mark.parametrize("function", [C_go, bifurcating_equilibrium])
 def test_a_missing_fourth_moment_is_said_so(function) -> None:
-    p_c = Contamination(0.01, TRUTH, Student(3.0, 0.0, 3.0))
+    p_c = ContaminatedPopulation(0.01, TRUTH, Student(3.0, 0.0, 3.0))
     with pytest.raises(ValueError, match=r"moments of the outliers up to order 4, and Student\(dof=3\.0"):
         function(p_c)
     with pytest.raises(ValueError, match="D_go \\(20\\) needs the moments of the outliers up to order 3"):
@@ -92,7 +91,7 @@ def test_a_missing_fourth_moment_is_said_so(function) -> None:
 
 def test_theorem_3_1_needs_C_go_positive() -> None:
     with pytest.raises(ValueError, match="needs C_go > 0"):
-        bifurcating_equilibrium(Contamination(0.01, TRUTH, Point(2.5)))
+        bifurcating_equilibrium(ContaminatedPopulation(0.01, TRUTH, Point(2.5)))
 
 
 @pytest.mark.parametrize("spread", [0.0, 2.0])
@@ -101,7 +100,7 @@ def test_lemma_C_1_by_its_rate(spread: float) -> None:
     error = []
     for d in distance:
         outliers = Gaussian(TRUTH.mean + d, spread) if spread else Point(TRUTH.mean + d)
-        p_c = Contamination(0.3, TRUTH, outliers)
+        p_c = ContaminatedPopulation(0.3, TRUTH, outliers)
         m = brentq(lambda m, p=p_c: float(field(p, m, 1.0, sigma).F), 0.4, 0.7, xtol=1e-16)
         error.append(abs(m - mean_with_far_outliers(p_c, sigma)))
         assert error[-1] < 0.05 * (m - TRUTH.mean)
@@ -153,7 +152,7 @@ def _outliers_for(alpha: float, sigma: float, epsilon: float) -> tuple[float, fl
         V, log_d = float(V_p * np.exp(x[0])), x[1] / (2 * epsilon)
         m_g = shift(V, log_d)
         log_error = float(mpmath.log(abs(m_g)))
-        clean = field(Contamination(0.0, Gaussian(float(m_g), V), Point(0.0)), 0.0, alpha, sigma)
+        clean = field(ContaminatedPopulation(0.0, Gaussian(float(m_g), V), Point(0.0)), 0.0, alpha, sigma)
         log_far = 2 * log_d - np.log(2 * sigma)  # ln d²/(2σ)
         G = (1 - epsilon) * (clean.G - delta_psi(alpha)) + epsilon * np.logaddexp(0, log_far)
         H = (1 - epsilon) * clean.H + epsilon * ((alpha + 0.5) * expit(log_far) - 0.5)

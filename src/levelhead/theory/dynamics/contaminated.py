@@ -1,6 +1,6 @@
 """Contaminated labels, equation (1): p_c = (1 − ε) N(m_g, V_g) + ε p_o, and mixtures in general.
 
->>> p_c = Contamination(0.05, Gaussian(mean=0.0, variance=1.0), Gaussian(mean=0.0, variance=100.0))
+>>> p_c = ContaminatedPopulation(0.05, Gaussian(mean=0.0, variance=1.0), Gaussian(mean=0.0, variance=100.0))
 >>> round(p_c.whole.variance, 2)
 5.95
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelhead.theory.populations import Gaussian, Nodes, Population
+from levelhead.theory.dynamics.populations import Gaussian, Nodes, Population
 
 FloatArray = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class Labels(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Contamination:
+class ContaminatedPopulation:
     """p_c = (1 − ε) truth + ε outliers, equation (1), with 0 ≤ ε < 1."""
 
     epsilon: float
@@ -107,7 +107,7 @@ class Contamination:
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon < 1:
             raise ValueError(
-                f"Contamination: the share ε of outliers must be in [0, 1), given {self.epsilon}"
+                f"ContaminatedPopulation: the share ε of outliers must be in [0, 1), given {self.epsilon}"
             )
 
     @property

@@ -1,0 +1,36 @@
+"""How a fit moves and where it rests: populations of labels, the gradient flow, equilibria, the paper's expansions.
+
+For researchers; no estimator needs it.
+"""
+
+from levelhead.theory.dynamics.contaminated import ContaminatedPopulation, Mixture
+from levelhead.theory.dynamics.equilibria import Equilibrium, equilibrium
+from levelhead.theory.dynamics.gradient_flow import Field, Trajectory, field, flow, risk
+from levelhead.theory.dynamics.populations import (
+    Gaussian,
+    Point,
+    Population,
+    Sample,
+    Student,
+    Uniform,
+    expect,
+)
+
+__all__ = [
+    "ContaminatedPopulation",
+    "Equilibrium",
+    "Field",
+    "Gaussian",
+    "Mixture",
+    "Point",
+    "Population",
+    "Sample",
+    "Student",
+    "Trajectory",
+    "Uniform",
+    "equilibrium",
+    "expect",
+    "field",
+    "flow",
+    "risk",
+]

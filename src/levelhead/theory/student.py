@@ -1,0 +1,301 @@
+"""Student's t, once: the loss −ln t and its derivatives, the variances read off a fit, the information matrix.
+
+The marginal of a label, equation (3), has 2α degrees of freedom, location m and **squared** scale σ/α. With z = y − m,
+everything that depends on the label is in four numbers (`Ratios`), none of which overflows:
+
+    far = z²/(2σ + z²),   near = 2σ/(2σ + z²),   slope = z/(2σ + z²),   log_growth = ln(1 + z²/(2σ)).
+
+Variances, given α and σ:
+
+| variance | formula | needs |
+|---|---|---|
+| `student_variance` | σ/(α − 1), equation (9): of the contaminated labels | |
+| `prognostic_variance` | σ/(α − A(α)), equation (6): of the clean labels up to O(ε) | |
+| `first_order_variance` | (1 − bε)V_p, equation (8): up to O(ε²) | ε, small |
+| `far_variance` | σ/(α* − A(α*)), α* = α/(1 − ε(2α+1)): exact for far outliers | ε |
+
+With the residuals of a whole data set, `levelhead.audits.separation` does better than all of them.
+
+Fisher's information is written in the coordinates (m, ln s, ln α) with the scale s = √(σ/α), in which the location
+stands alone:
+
+    I(m, m) = (2α+1)/((2α+3)s²)         I(ln s, ln s) = 4α/(2α+3)
+    I(ln s, ln α) = −4α/((2α+1)(2α+3))  I(ln α, ln α) = α²(Ψ′(α) − Ψ′(α+½)) − α(2α+5)/((2α+1)(2α+3))
+
+It is finite and positive definite for every α: steps of −I⁻¹∇L are bounded, because the gradient is.
+
+>>> float(prognostic_variance(1.0, 0.53671198547645658))
+1.0
+>>> student_information(0.5, 1.0)[:2, :2]  # Cauchy's distribution: ½ and ½
+array([[0.5, 0. ],
+       [0. , 0.5]])
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr, stdtrit, zeta
+
+from levelhead.theory.elementary import log, log1p
+from levelhead.theory.special import alpha_minus_A, b, delta_psi, log_gamma_ratio
+
+FloatArray = NDArray[np.float64]
+
+# Where a finite Student variance is needed (sorting, mixtures), α − 1 is kept above this.
+_SMALLEST_EXCESS = 5e-5
+_FAR = 13.0  # beyond this α the terms of I(ln α, ln α) cancel so far that their series is better
+# (½ + ½ tanh(t/4)) is the generating function of Ψ′(α) − Ψ′(α+½); coefficients of t, t³, t⁵, … of its second half.
+_TANH = np.array([1 / 8, -1 / 384, 1 / 15_360, -17 / 10_321_920, 31 / 743_178_240, -691 / 653_996_851_200])
+
+
+# ---------------------------------------------------------------------- the loss and its derivatives
+
+
+class Ratios(NamedTuple):
+    """What Student's t needs of a residual z: far + near = 1."""
+
+    far: FloatArray
+    near: FloatArray
+    slope: FloatArray
+    log_growth: FloatArray
+
+
+def ratios(z: ArrayLike, sigma: ArrayLike) -> Ratios:
+    """The four numbers for residuals z, without their squares, which may overflow."""
+    z = np.asarray(z, dtype=np.float64)
+    width = np.sqrt(2 * np.asarray(sigma, dtype=np.float64))
+    reach = np.hypot(width, z)  # √(2σ + z²)
+    inside = np.minimum(np.abs(z), width) / width
+    log_growth = np.where(np.abs(z) < width, log1p(inside * inside), 2 * (log(reach) - log(width)))
+    with np.errstate(invalid="ignore"):
+        sine, cosine = np.where(np.isinf(z), np.sign(z), z / reach), width / reach
+    return Ratios(sine * sine, cosine * cosine, sine / reach, log_growth)
+
+
+def negative_log(at: Ratios, alpha: ArrayLike, sigma: ArrayLike) -> FloatArray:
+    """−ln t(y) = lnΓ(α) − lnΓ(α+½) + ½ ln(2πσ) + (α+½) ln(1 + z²/(2σ)), Algorithm 2."""
+    alpha = np.asarray(alpha, dtype=np.float64)
+    return np.asarray(
+        -log_gamma_ratio(alpha) + 0.5 * log(2 * np.pi * np.asarray(sigma)) + (alpha + 0.5) * at.log_growth
+    )
+
+
+def by_location(at: Ratios, alpha: ArrayLike) -> FloatArray:
+    """∂(−ln t)/∂m = −(2α+1) z/(2σ + z²)."""
+    return np.asarray(-(2 * np.asarray(alpha) + 1) * at.slope)
+
+
+def by_log_scale(at: Ratios, alpha: ArrayLike) -> FloatArray:
+    """∂(−ln t)/∂ln s = 1 − (2α+1) z²/(2σ + z²): between −2α and 1."""
+    return np.asarray(1 - (2 * np.asarray(alpha) + 1) * at.far)
+
+
+def by_alpha(at: Ratios, alpha: ArrayLike) -> FloatArray:
+    """∂(−ln t)/∂α at fixed σ."""
+    return np.asarray(at.log_growth + delta_psi(alpha))
+
+
+def by_log_alpha(at: Ratios, alpha: ArrayLike) -> FloatArray:
+    """∂(−ln t)/∂ln α at a fixed scale s = √(σ/α); grows like ln|z| only."""
+    alpha = np.asarray(alpha)
+    return np.asarray(alpha * by_alpha(at, alpha) + 0.5 - (alpha + 0.5) * at.far)
+
+
+# ---------------------------------------------------------------------- the distribution
+
+
+def frozen(value: ArrayLike) -> FloatArray:
+    """A copy that nobody can write to."""
+    array = np.array(value, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def check_positive(name: str, value: FloatArray) -> None:
+    """Refuse values that are not positive."""
+    bad = np.flatnonzero(~(value > 0))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be positive; {bad.size} of {value.size} values are not "
+            f"(first at position {bad[0]}: {value.ravel()[bad[0]]})"
+        )
+
+
+def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    """A size as a shape."""
+    return (size,) if isinstance(size, int) else tuple(size)
+
+
+@dataclass(frozen=True, eq=False)
+class StudentT:
+    """Student's t with 2α degrees of freedom, location m and squared scale σ/α, equation (3)."""
+
+    m: FloatArray
+    alpha: FloatArray
+    sigma: FloatArray
+
+    def __post_init__(self) -> None:
+        m, alpha, sigma = np.broadcast_arrays(frozen(self.m), frozen(self.alpha), frozen(self.sigma))
+        check_positive("alpha", alpha)
+        check_positive("sigma", sigma)
+        for name, value in (("m", m), ("alpha", alpha), ("sigma", sigma)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def scale(self) -> FloatArray:
+        """√(σ/α)."""
+        return np.sqrt(self.sigma / self.alpha)
+
+    @property
+    def variance(self) -> FloatArray:
+        """V_St = σ/(α − 1), equation (9); infinite for α ≤ 1."""
+        return student_variance(self.alpha, self.sigma)
+
+    def logpdf(self, y: ArrayLike) -> FloatArray:
+        """Log density, stable for any residual that a float can hold."""
+        at = ratios(np.asarray(y, dtype=np.float64) - self.m, self.sigma)
+        return -negative_log(at, self.alpha, self.sigma)
+
+    def cdf(self, y: ArrayLike) -> FloatArray:
+        """Probability of a label below y."""
+        result: FloatArray = stdtr(2 * self.alpha, (np.asarray(y, dtype=np.float64) - self.m) / self.scale)
+        return result
+
+    def quantile(self, q: ArrayLike) -> FloatArray:
+        """The label below which a share q of the labels lies."""
+        q = np.asarray(q, dtype=np.float64)
+        if not np.all((q >= 0) & (q <= 1)):
+            raise ValueError(f"quantile levels lie between 0 and 1, got {q.min()} to {q.max()}")
+        result: FloatArray = self.m + self.scale * stdtrit(2 * self.alpha, q)
+        return result
+
+    def sample(
+        self, size: int | tuple[int, ...] = (), *, random_state: int | np.random.Generator
+    ) -> FloatArray:
+        """Labels of shape `size` + the shape of the parameters."""
+        rng = np.random.default_rng(random_state)
+        return self.m + self.scale * rng.standard_t(2 * self.alpha, shape_of(size) + self.m.shape)
+
+
+# ---------------------------------------------------------------------- variances of the labels
+
+
+def prognostic_variance(alpha: ArrayLike, sigma: ArrayLike) -> FloatArray:
+    """V_p = σ/(α − A(α)), equation (6)."""
+    alpha, sigma = _parameters(alpha, sigma)
+    return sigma / alpha_minus_A(alpha)
+
+
+def student_variance(alpha: ArrayLike, sigma: ArrayLike, *, finite: bool = False) -> FloatArray:
+    """V_St = σ/(α − 1), equation (9); for α ≤ 1 infinite, or with `finite` a very large number."""
+    alpha, sigma = _parameters(alpha, sigma)
+    if finite:
+        return sigma / np.maximum(alpha - 1, _SMALLEST_EXCESS)
+    return np.where(alpha > 1, sigma / np.where(alpha > 1, alpha - 1, 1.0), np.inf)
+
+
+def first_order_variance(alpha: ArrayLike, sigma: ArrayLike, epsilon: ArrayLike) -> FloatArray:
+    """(1 − b(α)ε)V_p, equation (8). It needs bε ≪ 1; prefer `far_variance`."""
+    alpha, sigma, epsilon = _parameters(alpha, sigma, epsilon)
+    _refuse(b(alpha) * epsilon >= 1, alpha, epsilon, "b(α)ε ≥ 1 makes the first-order variance negative")
+    return (1 - b(alpha) * epsilon) * prognostic_variance(alpha, sigma)
+
+
+def far_variance(alpha: ArrayLike, sigma: ArrayLike, epsilon: ArrayLike) -> FloatArray:
+    """V_far = σ/(α* − A(α*)) with α* = α/(1 − ε(2α+1)): exact if the outliers are far away.
+
+    Far outliers enter H = 0 only through their share, which leaves equation (7) with α* instead of α.
+    Near outliers make it too small. Its expansion in ε is `first_order_variance`.
+    """
+    alpha, sigma, epsilon = _parameters(alpha, sigma, epsilon)
+    room = 1 - epsilon * (2 * alpha + 1)
+    _refuse(room <= 0, alpha, epsilon, "ε(2α+1) ≥ 1 leaves no clean variance")
+    return sigma / alpha_minus_A(alpha / room)
+
+
+def outlier_probability(z: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> FloatArray:
+    """Probability that a label with residual z = y − m is wrong, from the local parameters alone.
+
+    1 − N(y; m, V_p)/t(y) beyond the point where the densities cross (2.15 to 2.43 √V_p), 0 inside. It
+    raises few false alarms, but is too sure or too timid when many labels are wrong: with residuals of a
+    whole data set use `separation.estimate_contamination(…).probability`.
+    """
+    alpha, sigma = _parameters(alpha, sigma)
+    z = np.asarray(z, dtype=np.float64)
+    variance = prognostic_variance(alpha, sigma)
+    with np.errstate(over="ignore"):  # an absurd residual has Gaussian log density −∞
+        log_gaussian = -0.5 * np.log(2 * np.pi * variance) - 0.5 * z / variance * z
+    share = -np.expm1(np.minimum(log_gaussian - StudentT(np.zeros_like(z), alpha, sigma).logpdf(z), 0.0))
+    return np.where(np.abs(z) > np.sqrt(variance), share, 0.0)
+
+
+def _parameters(*given: ArrayLike) -> tuple[FloatArray, ...]:
+    """α, σ and perhaps ε as arrays of one shape, checked."""
+    arrays = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in given))
+    for name, array in zip(("alpha", "sigma"), arrays, strict=False):
+        if not (array > 0).all():
+            raise ValueError(f"{name} must be positive, its smallest value is {array.min()}")
+    if len(arrays) > 2 and not ((arrays[2] >= 0) & (arrays[2] < 1)).all():
+        raise ValueError(f"epsilon must lie in [0, 1), got {arrays[2].min()} to {arrays[2].max()}")
+    return tuple(arrays)
+
+
+def _refuse(bad: NDArray[np.bool_], alpha: FloatArray, epsilon: FloatArray, why: str) -> None:
+    if np.any(bad):
+        at = int(np.argmax(np.ravel(bad)))
+        raise ValueError(
+            f"{why} ({np.count_nonzero(bad)} of {bad.size} values; first at position {at}: "
+            f"alpha {alpha.ravel()[at]:.4g}, epsilon {epsilon.ravel()[at]:.4g}); use a smaller epsilon, or "
+            "the prognostic variance"
+        )
+
+
+# ---------------------------------------------------------------------- Fisher's information
+
+
+def student_information(alpha: ArrayLike, scale: ArrayLike) -> FloatArray:
+    """Information matrix in (m, ln s, ln α), of shape (…, 3, 3), for one label."""
+    alpha, scale = np.broadcast_arrays(np.asarray(alpha, np.float64), np.asarray(scale, np.float64))
+    if not ((alpha > 0) & (scale > 0)).all():
+        raise ValueError("alpha and scale must be positive")
+    information = np.zeros((*alpha.shape, 3, 3))
+    information[..., 0, 0] = (2 * alpha + 1) / (2 * alpha + 3) / scale / scale
+    information[..., 1, 1] = of_log_scale(alpha)
+    information[..., 1, 2] = information[..., 2, 1] = _across(alpha)
+    information[..., 2, 2] = of_log_alpha(alpha)
+    return information
+
+
+def of_log_scale(alpha: ArrayLike) -> FloatArray:
+    """I(ln s, ln s) = 4α/(2α+3)."""
+    alpha = np.asarray(alpha, dtype=np.float64)
+    return np.asarray(4 / (2 + 3 / alpha))
+
+
+def of_log_alpha(alpha: ArrayLike) -> FloatArray:
+    """I(ln α, ln α): 1 for small α, 7/(8α²) for large."""
+    alpha = np.asarray(alpha, dtype=np.float64)
+    near = np.minimum(alpha, _FAR)
+    trigammas = near * near * (zeta(2.0, near) - zeta(2.0, near + 0.5))
+    rational = near * (2 * near + 5) / ((2 * near + 1) * (2 * near + 3))
+    return np.where(alpha < _FAR, trigammas - rational, _of_large_alpha(np.maximum(alpha, _FAR)))
+
+
+def _of_large_alpha(alpha: FloatArray) -> FloatArray:
+    """The same with its leading terms cancelled by hand, ½ + 1/(4α) against the rational part's."""
+    tail = sum(
+        c * _factorial(2 * k + 2) * alpha ** -(2 * k + 1.0) for k, c in enumerate(_TANH[1:].tolist(), start=1)
+    )
+    # ½ + 1/(4α) − α(2α+5)/((2α+1)(2α+3)), over one denominator
+    rest = (3.5 + 0.75 / alpha) / (2 * alpha + 1) / (2 * alpha + 3)
+    return np.asarray(rest + tail)
+
+
+def _across(alpha: FloatArray) -> FloatArray:
+    return np.asarray(-2 / ((1 + 0.5 / alpha) * (2 * alpha + 3)))
+
+
+def _factorial(n: int) -> float:
+    return float(np.prod(np.arange(1.0, n + 1)))
