@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from levelhead.theory.prognosis import prognostic_variance
 from levelhead.theory.separation import estimate_contamination
@@ -30,6 +31,7 @@ MEASURED = {  # largest bias of the fitted variance, and of ε̂, that is grante
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [200, 1000, 10_000])
 @pytest.mark.parametrize("kind", MEASURED)
 def test_biases_by_simulation(simulation, kind, n):
@@ -138,6 +140,16 @@ def test_hopeless_residuals_are_refused(z, options, message):
 def test_variance_must_be_positive():
     with pytest.raises(ValueError, match="variance must be positive"):
         estimate_contamination(np.ones(20), np.zeros(20))
+
+
+@pytest.mark.parametrize("core", ["gaussian", "student"])
+def test_a_far_label_is_suspect_although_no_other_was_found_wrong(core):
+    clean = norm.ppf((np.arange(400) + 0.5) / 400)
+    estimate = estimate_contamination(clean, np.ones(400), core=core)
+    assert estimate.epsilon < 0.005
+    assert estimate.standard_error > 0.5 / 400  # none found is not "surely none"
+    assert estimate.probability([9.0], [1.0])[0] > 0.95
+    assert estimate.probability([1.0], [1.0])[0] < 0.01
 
 
 def test_student_core_forgives_heavy_tails():
