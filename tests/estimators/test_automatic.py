@@ -141,6 +141,9 @@ def test_what_is_steps_and_waves_gets_both(tmp_path, monkeypatch, quick):
     verdict = model.audit(inputs, y)
     assert set(wrong) <= set(verdict.issues)
     assert len(verdict.issues) <= 23
+    loose = model.audit(inputs, y, 0.5)
+    np.testing.assert_array_equal(loose.is_label_issue, verdict.at(0.5).is_label_issue)
+    assert loose.is_label_issue.sum() > verdict.is_label_issue.sum()
     assert set(model.audit(inputs[wrong[:3]], y[wrong[:3]]).issues) == {0, 1, 2}  # a few rows alone
     assert len(model.oof_prediction_) == 400
     again = load(save(model, tmp_path / "both"))
@@ -253,6 +256,12 @@ def test_few_rows_allow_no_comparison(quick):
     assert model.chosen_ == "network"
     assert "fewer than 60 rows" in model.reason_
     assert model.comparison_ is None
+
+
+def test_the_rate_of_false_alarms_is_handed_on(quick):
+    audit = AutoRegressor(n_members=1, random_state=0).fit(X[:50], STEPS[:50]).audit(X[:50], STEPS[:50], 0.4)
+    assert audit.false_alarm_rate == 0.4
+    np.testing.assert_array_equal(audit.is_label_issue, audit.at(0.4).is_label_issue)
 
 
 def test_audit_takes_the_name_of_a_kind(quick):

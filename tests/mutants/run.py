@@ -136,17 +136,16 @@ class Copy:
             "NUMBA_CACHE_DIR": str(self.folder / "numba"),
             "NUMBA_DISABLE_JIT": "0" if compiled else "1",
         }
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
+        # Tests that need the compiler cannot do without it.
+        options = [
             "-x",
             "-q",
             "--no-header",
             "-p",
             "no:cacheprovider",
-            *tests,
+            *([] if compiled else ["-m", "not compiled"]),
         ]
+        command = [sys.executable, "-m", "pytest", *options, *tests]
         process = subprocess.Popen(
             command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, start_new_session=True,
