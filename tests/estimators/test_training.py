@@ -272,6 +272,8 @@ def test_the_number_of_steps_is_automatic():
     fitted = gcp(max_iter="auto")
     assert fitted._epochs(100) > fitted._epochs(1000) > fitted._epochs(100_000) >= 1
     assert fitted._batch_size(10) == 10
+    assert fitted.fit(X, Y).n_iter_ == 9000 / 8  # steps in all, and minibatches of 16 of 120 rows
+    assert fitted._epochs(100_000) == round(40_000 / (100_000 / 32))
 
 
 def test_settings_reach_the_engine(trained):
