@@ -114,7 +114,7 @@ def test_a_comma_without_a_decimal_mark_elsewhere_groups_thousands(written: Writ
 
 
 def test_a_table_longer_than_the_sample_is_read_to_its_end(written: Write) -> None:
-    line = "1;0,5;" + "word " * 8
+    line = "1;0,5;" + "word " * 8 + ";"  # ends with a separator that means nothing
     n = (1 << 18) // len(line) + 3
     table = training_table(written("x;y;z\n" + f"{line}\n" * n), "y")
     assert len(table.y) == n
@@ -142,6 +142,7 @@ def test_infinite_labels_are_left_out(tmp_path: Path) -> None:
     table = training_table(path, "y")
     assert table.y.tolist() == [2.0, 4.0]
     assert table.row.tolist() == [1, 3]
+    assert table.remarks == ("y: left out 1 row whose label is not a number: row 2 ('1e999')",)
 
 
 def test_names_in_a_short_table_stay_inputs(written: Write) -> None:
