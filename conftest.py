@@ -17,7 +17,7 @@ pytest_collect_file = Sybil(
 ).pytest()
 
 
-# Whole files that run programs, pages of the manual and pictures; single slow tests are marked where they stand.
+# Whole files that run programs, a browser, or long pages of the manual; single slow tests are marked where they stand.
 _SLOW = (
     "docs/howto/",
     "docs/robust-head.md",
@@ -27,6 +27,8 @@ _SLOW = (
     "tests/cli/test_commands.py",
     "tests/cli/test_promises.py",
     "tests/cli/test_study.py",
+    "tests/report/test_look.py",
+    "tests/report/test_workbench.py",
 )
 
 

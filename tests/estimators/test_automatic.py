@@ -64,6 +64,7 @@ def checks():
         yield pytest.param(estimator, check, id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn(estimator, check, quick):
