@@ -1,5 +1,5 @@
 # Every target builds and reuses .venv by itself: on a machine with Python ≥ 3.11 and make, one command each.
-#   make demo | test | lint | types | contracts | coverage | results | docs | bench
+#   make demo | test | lint | types | contracts | coverage | mutants | results | docs | bench
 # `make test` tests what is installed; `make test EXTRAS=all` installs every extra first.
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,7 +10,7 @@ comma := ,
 has = $(addprefix $(VENV)/.has-,$(subst $(comma), ,$(1)))
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint format types contracts unit coverage results docs bench clean
+.PHONY: demo test lint format types contracts unit coverage results docs bench clean mutants
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "levelhead needs Python 3.11 or newer")'
@@ -68,3 +68,9 @@ bench: $(call has,dev bench)
 
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage
+
+# Plants bugs in a copy, one by one, and runs the tests that must notice them: an hour or so. It goes on where it was
+# interrupted. MUTANTS="tables trees:" takes those of a list, or with a word in their name.
+JOBS ?= 1
+mutants: $(call has,dev $(EXTRAS))
+	$(BIN)/python tests/mutants/run.py --jobs $(JOBS) $(MUTANTS)

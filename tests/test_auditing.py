@@ -91,6 +91,7 @@ def test_most_suspect_is_the_largest_set_within_the_level():
     assert most_suspect(p, 0.05).tolist() == [True, False, False, False, False]
     assert most_suspect(p, 0.1).tolist() == [True, False, True, False, False]
     assert most_suspect(p, 0.2).tolist() == [True, False, True, False, True]
+    assert most_suspect(p, 0.3).tolist() == [True, True, True, False, True]  # 0.2775 on average
     assert not most_suspect(np.zeros(3), 0.05).any()
 
 
@@ -115,6 +116,73 @@ def test_residuals_of_any_model_can_be_judged():
     audit = Audit.from_residuals(y, np.zeros(500), np.ones(500))
     assert set(audit.issues) == set(range(10))
     assert np.isnan(audit.trust).all()
+
+
+def test_variances_need_only_be_right_up_to_a_factor():
+    rng = np.random.default_rng(1)
+    y = 2 * rng.normal(size=2000)
+    y[:20] += 60
+    for factor in (0.01, 1.0, 100.0):
+        audit = Audit.from_residuals(y, np.zeros(2000), np.full(2000, factor))
+        assert audit.std == pytest.approx(np.full(2000, 2.0), rel=0.1)
+        assert set(audit.issues) >= set(range(20))
+
+
+def test_the_most_suspect_label_is_named_first():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=500)
+    y[[3, 200, 40]] = 7, 30, -12
+    audit = Audit.from_residuals(y, np.zeros(500), np.ones(500), false_alarm_rate=0.2)
+    assert audit.issues[:3].tolist() == [200, 40, 3]
+    assert audit.p_outlier[3] < audit.p_outlier[40]
+    assert "Most suspect rows: 200 (30 given, " in audit.summary()
+
+
+def test_the_interval_for_the_share_is_one_of_95_percent_between_0_and_1():
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(size=500), rng.normal(size=500)
+    few[0], many[:100] = 30, many[:100] + 30
+    low, high = Audit.from_residuals(few, np.zeros(500), np.ones(500)).epsilon_interval
+    assert low == 0
+    assert 0.004 < high < 0.03
+    audit = Audit.from_residuals(many, np.zeros(500), np.ones(500))
+    low, high = audit.epsilon_interval
+    assert low + high == pytest.approx(2 * audit.epsilon)
+    assert high - low == pytest.approx(2 * 1.96 * audit.separation.standard_error)
+    assert audit.separation.standard_error == pytest.approx(np.sqrt(0.2 * 0.8 / 500), rel=0.2)
+
+
+def test_gaps_change_neither_trust_nor_level():
+    rng = np.random.default_rng(0)
+    y, trust = rng.normal(size=300), rng.uniform(1, 2, 300)
+    audit = Audit.from_residuals(y, np.zeros(300), np.ones(300), trust=trust, false_alarm_rate=0.2)
+    allowed = audit.allowing_for(rng.random((300, 2)) < 0.2)
+    assert not np.array_equal(allowed.std, audit.std)
+    np.testing.assert_array_equal(allowed.trust, trust)
+    assert allowed.false_alarm_rate == 0.2
+
+
+QUICK = levelhead.GCPRegressor((8,), max_iter=5)
+
+
+def test_audit_hands_its_settings_on(spoilt, monkeypatch):
+    from levelhead.estimators import automatic
+
+    X, y = spoilt[1].X[:200], spoilt[1].y[:200]
+    made = lambda kind, **settings: levelhead.GCPRegressor((8,), max_iter=5, **settings)
+    monkeypatch.setattr(automatic, "make", made)
+    one, two, other = (levelhead.audit(X, y, random_state=seed, n_members=1) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.predicted_label, two.predicted_label)
+    assert not np.array_equal(one.predicted_label, other.predicted_label)
+    loose = levelhead.audit(X, y, random_state=0, n_members=1, false_alarm_rate=0.6)
+    assert loose.false_alarm_rate == 0.6
+    np.testing.assert_array_equal(loose.is_label_issue, one.at(0.6).is_label_issue)
+    assert loose.is_label_issue.sum() > one.is_label_issue.sum()
+
+
+def test_an_estimator_that_is_given_is_not_changed(spoilt):
+    levelhead.audit(spoilt[1].X[:100], spoilt[1].y[:100], QUICK)
+    assert not hasattr(QUICK, "networks_")
 
 
 def test_what_cannot_be_judged_is_refused():
@@ -148,6 +216,7 @@ def test_plot_shows_every_suspect(result):
     plt.close(figure)
 
 
+@pytest.mark.slow
 def test_guessed_inputs_are_not_taken_for_wrong_labels():
     pytest.importorskip("skrub")
     alarms, found = np.zeros(2), []

@@ -96,6 +96,60 @@ def test_missing_values(cell: str, written: Write) -> None:
     assert table.remarks == ("y: left out 1 row without a label: row 3",)
 
 
+def test_the_letters_of_windows_are_read(written: Write) -> None:
+    table = training_table(written("preis,art,y\n1,€ – „gut“,3\n2,Œuvre,4\n", encoding="cp1252"), "y")
+    assert table.X["art"].tolist() == ["€ – „gut“", "Œuvre"]
+
+
+def test_a_column_may_have_a_number_for_its_name(written: Write) -> None:
+    assert training_table(written("2020,2021,y\n1,2,3\n4,5,6\n"), "y").X.to_dict("list") == {
+        "2020": [1, 4],
+        "2021": [2, 5],
+    }
+
+
+def test_a_comma_without_a_decimal_mark_elsewhere_groups_thousands(written: Write) -> None:
+    table = training_table(written("x;y\n1,234;1\n12,345;2\n"), "y")
+    assert table.X["x"].tolist() == [1234, 12345]
+
+
+def test_a_table_longer_than_the_sample_is_read_to_its_end(written: Write) -> None:
+    line = "1;0,5;" + "word " * 8 + ";"  # ends with a separator that means nothing
+    n = (1 << 18) // len(line) + 3
+    table = training_table(written("x;y;z\n" + f"{line}\n" * n), "y")
+    assert len(table.y) == n
+    assert (table.y == 0.5).all()
+    assert list(table.X.columns) == ["x", "z"]
+
+
+def test_words_make_a_column_of_categories_although_half_of_it_are_numbers(written: Write) -> None:
+    cells = [str(i) if i % 2 else "old" for i in range(40)]
+    table = training_table(written("x,y\n" + "".join(f"{cell},1\n" for cell in cells)), "y")
+    assert table.X["x"].tolist() == cells
+    assert table.remarks == ()
+
+
+def test_cells_are_named_by_their_row_in_the_file(written: Write) -> None:
+    lines = [f"{i},{i}" for i in range(40)]
+    lines[2], lines[30] = "2,", "old,30"
+    table = training_table(written("\n".join(["x,y", *lines])), "y")
+    assert table.remarks[-1] == "x: 1 cell read as missing, not being a number: row 31 ('old')"
+
+
+def test_infinite_labels_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("x,y\n1,2\n2,1e999\n3,4\n")
+    table = training_table(path, "y")
+    assert table.y.tolist() == [2.0, 4.0]
+    assert table.row.tolist() == [1, 3]
+    assert table.remarks == ("y: left out 1 row whose label is not a number: row 2 ('1e999')",)
+
+
+def test_names_in_a_short_table_stay_inputs(written: Write) -> None:
+    text = "flat,x,y\n" + "".join(f"F{i},1,{i}\n" for i in range(19))
+    assert list(training_table(written(text), "y").X.columns) == ["flat", "x"]
+
+
 def test_labels_that_are_no_numbers_are_named_and_left_out(written: Write) -> None:
     labels = ["1", "soon", "2", "", "=A1", *(["?"] * 6)]
     table = training_table(written("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels))), "y")

@@ -194,6 +194,12 @@ class TestStopping:
         )
         np.testing.assert_array_equal(network.weights, until_best.weights)
 
+    def test_a_gain_below_the_tolerance_does_not_renew_patience(self, data, small, quick, split):
+        stopping = Stopping(patience=3, tol=1e3)
+        (network,) = train(small, replace(quick, epochs=40), [Job(**split)], stopping=stopping, **data)
+        assert network.epochs == 4
+        assert network.best_epoch == 1 + np.argmin(network.score_curve) > 1  # still the best one seen
+
     def test_networks_of_one_call_stop_apart(self, data, small, quick, split):
         recipe = replace(quick, epochs=40, learning_rate=0.05)
         jobs = [Job(network=k, **split) for k in range(4)]
@@ -217,16 +223,18 @@ class TestStopping:
         assert np.abs(dirty - clean).max() < 1.5
         assert clean[dirty.argmin()] < clean.min() + 0.1
 
-    def test_score_is_the_fenced_mean(self, data, small, split):
+    def test_score_is_the_fenced_mean(self, data, small, split, rng):
         (start,) = train(small, Recipe(epochs=0), [Job()], **data)
-        tiny = Recipe(epochs=1, learning_rate=1e-12)
-        (network,) = train(small, tiny, [Job(**split, start=start)], stopping=Stopping(), **data)
+        tiny = Recipe(epochs=1, learning_rate=1e-12, dropout=0.5)  # which is for training alone
+        weight = rng.uniform(0, 2, size=60).astype(np.float32)
+        job = Job(**split, start=start, sample_weight=weight)
+        (network,) = train(small, tiny, [job], stopping=Stopping(), **data)
         from levelhead import losses
 
         values = losses.gcp().of_outputs(data["y"][40:], forward([start], data["X"][40:])[0])[0]
         ordered = np.sort(values)
         low, high = ordered[(20 - 1) // 4], ordered[3 * 20 // 4]
-        expected = np.minimum(values, high + 1.5 * (high - low)).mean()
+        expected = np.average(np.minimum(values, high + 1.5 * (high - low)), weights=weight[40:])
         assert network.score_curve[0] == pytest.approx(expected, rel=1e-5)
 
     def test_needs_held_out_rows(self, data, small, quick):

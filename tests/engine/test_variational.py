@@ -80,6 +80,18 @@ def test_samples_of_a_step_are_averaged(rng):
     assert spread[1] < 0.6 * spread[0]
 
 
+def test_the_prior_counts_the_same_in_minibatches_of_any_size(rng):
+    X, y = rng.normal(size=(40, 2)).astype(np.float32), np.full(40, 1e6, np.float32)  # too far away to pull
+    architecture = Architecture(2, (3,), 1)
+    before, small, large = (
+        train(architecture, recipe(batch_size=size, epochs=epochs, learning_rate=1.0), [Job()], X=X, y=y)[0]
+        for size, epochs in ((40, 0), (10, 1), (40, 4))
+    )
+    for name in ("weights", "rho"):
+        np.testing.assert_allclose(getattr(small, name), getattr(large, name), rtol=1e-5, atol=1e-7)
+        assert np.abs(getattr(small, name) - getattr(before, name)).max() > 0.01
+
+
 @pytest.mark.compiled
 def test_without_data_the_posterior_becomes_the_prior(rng):
     architecture = Architecture(2, (3,), 1)

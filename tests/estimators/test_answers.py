@@ -108,6 +108,26 @@ def test_trust_is_given_in_the_units_of_the_paper():
     assert np.median(big.member_sigma) == pytest.approx(2.0**40 * np.median(prediction.member_sigma), rel=0.5)
 
 
+def test_an_audit_measures_in_the_deviation_that_the_model_predicts():
+    model = GCPRegressor(**QUICK, n_members=2, contamination=0.2).fit(X, Y)
+    assert model.separation_.variance_ratio < 0.97  # so many wrong labels were announced, and there are none
+    own, new = model.audit(X, Y), model.audit(X + 0.01, Y)
+    np.testing.assert_allclose(own.std, model.oof_prediction_.std)
+    np.testing.assert_array_equal(own.predicted_label, model.oof_prediction_.mean)
+    np.testing.assert_allclose(new.std, model.predict_dist(X + 0.01).std)
+    np.testing.assert_array_equal(new.predicted_label, model.predict(X + 0.01))
+
+
+def test_the_variance_of_a_member_is_calibrated_and_leaves_room_for_their_disagreement():
+    model = GCPRegressor(**QUICK, n_members=2, contamination=0.2).fit(X, Y)
+    assert 0.02 < model.disagreement_ <= 0.5
+    answer, unit = model.predict_dist(X), model.target_scale_.spread**2
+    network = prognostic_variance(answer.member_alpha, answer.member_sigma / unit)
+    honest = model.calibration_(network) * model.separation_.variance_ratio
+    np.testing.assert_allclose(answer.member_var / unit, honest * (1 - model.disagreement_))
+    assert GCPRegressor(**QUICK).fit(X, Y).disagreement_ == 0
+
+
 def test_only_gcp_has_a_contaminated_marginal():
     wide = GCPRegressor(**QUICK).fit(X, Y).predict_dist(X).contaminated
     assert np.isfinite(wide.logpdf(1e9)).all()

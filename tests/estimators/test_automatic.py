@@ -2,9 +2,11 @@
 
 import doctest
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 pytest.importorskip("lightgbm")
@@ -28,22 +30,53 @@ def quick(monkeypatch):
     monkeypatch.setattr(automatic, "GCPBoostingRegressor", lambda **s: GCPBoostingRegressor(max_iter=40, **s))
 
 
+class Recorder(BaseEstimator):
+    """In place of a model: notes what it is fitted to and judged by, and expects 0 everywhere."""
+
+    calls: ClassVar[list] = []
+    separation_ = None
+
+    def __init__(self, n_members=1, random_state=None, n_jobs=None):
+        self.n_members, self.random_state, self.n_jobs = n_members, random_state, n_jobs
+
+    def fit(self, X, y, sample_weight=None):
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        self.n_features_in_, self.rows = X.shape[1], X[:, 0]
+        self.calls.append(("fit", X[:, 0].tolist(), np.asarray(weight).tolist(), self.random_state))
+        return self
+
+    def audit(self, X, y):
+        self.calls.append(("audit", X[:, 0].tolist(), self.rows.tolist()))
+        return SimpleNamespace(predicted_label=np.zeros(len(y)), label_quality=np.ones(len(y)))
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    monkeypatch.setattr(automatic, "GCPRegressor", Recorder)
+    monkeypatch.setattr(automatic, "GCPBoostingRegressor", Recorder)
+    monkeypatch.setattr(Recorder, "calls", [])
+    return Recorder.calls
+
+
 def checks():
     for estimator, check in estimator_checks_generator(AutoRegressor(n_members=1)):
         name = getattr(check, "func", check).__name__
         yield pytest.param(estimator, check, id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn(estimator, check, quick):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_the_example_in_the_docstring():
     assert doctest.testmod(automatic).failed == 0
 
 
+@pytest.mark.slow
 def test_smooth_tables_get_networks_and_says_why(tmp_path):
     wrong = SMOOTH.copy()
     wrong[::15] += 10
@@ -98,15 +131,110 @@ def test_what_is_steps_and_waves_gets_both(tmp_path, monkeypatch, quick):
     np.testing.assert_allclose(answer.mean, (network.mean + trees.mean) / 2)
     between = (network.mean - trees.mean) ** 2 / 4
     np.testing.assert_allclose(answer.var, (network.var + trees.var) / 2 + between)
+    by_network, by_trees = (part.audit(inputs, y) for part in model.estimators_)
+    between = (by_network.predicted_label - by_trees.predicted_label) ** 2 / 4
+    expected = (by_network.std**2 + by_trees.std**2) / 2 + between
+    np.testing.assert_allclose(
+        model.audit(inputs, y).std ** 2, model.separation_.variance_ratio * expected, rtol=1e-9
+    )
+    np.testing.assert_array_equal(model.audit(inputs, y).trust, np.minimum(by_network.trust, by_trees.trust))
     assert model.contamination_ == pytest.approx(0.05, abs=0.02)
     verdict = model.audit(inputs, y)
     assert set(wrong) <= set(verdict.issues)
     assert len(verdict.issues) <= 23
+    loose = model.audit(inputs, y, 0.5)
+    np.testing.assert_array_equal(loose.is_label_issue, verdict.at(0.5).is_label_issue)
+    assert loose.is_label_issue.sum() > verdict.is_label_issue.sum()
     assert set(model.audit(inputs[wrong[:3]], y[wrong[:3]]).issues) == {0, 1, 2}  # a few rows alone
     assert len(model.oof_prediction_) == 400
     again = load(save(model, tmp_path / "both"))
     np.testing.assert_array_equal(again.predict(inputs), model.predict(inputs))
     assert again.contamination_ == model.contamination_
+
+
+@pytest.mark.parametrize(
+    ("n", "kept", "judged"), [(100, 67, 100), (1000, 667, 1000), (1001, 801, 200), (3500, 2400, 600)]
+)
+def test_no_model_is_judged_by_rows_that_it_has_seen(recorded, n, kept, judged):
+    rows = np.arange(float(n))[:, None]
+    AutoRegressor(n_members=1, random_state=0).fit(rows, np.zeros(n))
+    audits = [call[1:] for call in recorded if call[0] == "audit"]
+    assert not any(set(held) & set(seen) for held, seen in audits)
+    assert max(len(seen) for _, seen in audits) == kept
+    for kind in (audits[::2], audits[1::2]):  # networks and trees take turns
+        assert len({row for held, _ in kind for row in held}) == sum(len(held) for held, _ in kind) == judged
+    assert recorded[-1][:2] == ("fit", rows[:, 0].tolist())
+
+
+def test_a_seed_is_handed_on_and_decides_which_rows_are_held_out(recorded):
+    held = {}
+    for seed in (0, 0, 1):
+        recorded.clear()
+        AutoRegressor(n_members=1, random_state=seed).fit(np.arange(2000.0)[:, None], np.zeros(2000))
+        found = next(call[1] for call in recorded if call[0] == "audit"), recorded[-1][-1]
+        assert held.setdefault(seed, found) == found
+    assert held[0][0] != held[1][0]
+    assert held[0][1] != held[1][1]
+
+
+# ---------------------------------------------------------------------- weights
+
+
+def test_rows_of_weight_0_do_not_decide_what_is_chosen(quick):
+    inputs, labels = np.vstack([X, X + 3]), np.concatenate([STEPS, SMOOTH])
+    weight = np.repeat([1.0, 0.0], 300)
+    alone = AutoRegressor(n_members=1, random_state=0).fit(X, STEPS)
+    weighted = AutoRegressor(n_members=1, random_state=0).fit(inputs, labels, weight)
+    assert weighted.comparison_ == alone.comparison_
+    assert (weighted.chosen_, weighted.reason_) == (alone.chosen_, alone.reason_)
+    np.testing.assert_array_equal(weighted.predict(X), alone.predict(X))
+
+
+def test_rows_of_weight_0_make_no_table_large_enough(quick):
+    weight = np.where(np.arange(300) < 59, 1.0, 0.0)
+    model = AutoRegressor(n_members=1, random_state=0).fit(X, STEPS, weight)
+    assert model.comparison_ is None
+    assert "fewer than 60 rows" in model.reason_
+
+
+def test_rows_of_weight_0_are_not_among_the_wrong_labels(monkeypatch, quick):
+    monkeypatch.setattr(automatic, "compare", lambda *_, **__: automatic.Comparison(2.0, 3.0, 1.0))
+    inputs, labels = np.vstack([X, X[:150] + 1e-3]), np.concatenate([STEPS, np.full(150, 50.0)])
+    weight = np.repeat([1.0, 0.0], [300, 150])
+    model = AutoRegressor(n_members=1, random_state=0).fit(inputs, labels, weight)
+    assert model.chosen_ == "both"
+    assert model.contamination_ < 0.1
+
+
+def test_models_are_compared_with_their_weights(recorded):
+    weight = np.linspace(1, 2, 80)
+    AutoRegressor(n_members=1, random_state=0).fit(np.arange(80.0)[:, None], np.zeros(80), weight)
+    for call in recorded:
+        if call[0] == "fit":
+            np.testing.assert_array_equal(call[2], weight[np.array(call[1], dtype=int)])
+
+
+def test_a_weight_of_three_counts_like_three_copies():
+    rng = np.random.default_rng(0)
+    y, weight = rng.normal(size=30), rng.integers(1, 4, 30)
+    audits = [
+        SimpleNamespace(predicted_label=rng.normal(size=30), label_quality=rng.random(30)) for _ in "ab"
+    ]
+    copies = [
+        SimpleNamespace(**{name: np.repeat(part, weight) for name, part in vars(audit).items()})
+        for audit in audits
+    ]
+    one = compare(y, audits[:1], audits[1:], weight=weight.astype(float))
+    assert one == pytest.approx(compare(np.repeat(y, weight), copies[:1], copies[1:]))
+    assert one != pytest.approx(compare(y, audits[:1], audits[1:]))
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"), [(np.full(300, -1.0), "Negative"), (np.ones(7), "shape"), (np.zeros(300), "zero")]
+)
+def test_weights_that_make_no_sense_are_refused(weight, message, quick):
+    with pytest.raises(ValueError, match=message):
+        AutoRegressor(n_members=1, random_state=0).fit(X, STEPS, weight)
 
 
 def test_many_rows_are_compared_on_some_and_fitted_on_all(monkeypatch, quick):
@@ -129,6 +257,12 @@ def test_few_rows_allow_no_comparison(quick):
     assert model.chosen_ == "network"
     assert "fewer than 60 rows" in model.reason_
     assert model.comparison_ is None
+
+
+def test_the_rate_of_false_alarms_is_handed_on(quick):
+    audit = AutoRegressor(n_members=1, random_state=0).fit(X[:50], STEPS[:50]).audit(X[:50], STEPS[:50], 0.4)
+    assert audit.false_alarm_rate == 0.4
+    np.testing.assert_array_equal(audit.is_label_issue, audit.at(0.4).is_label_issue)
 
 
 def test_audit_takes_the_name_of_a_kind(quick):

@@ -181,6 +181,94 @@ def test_the_more_labels_are_wrong_the_larger_the_leaves_of_the_scale(monkeypatc
         assert rows == expected
 
 
+@pytest.fixture
+def finished(monkeypatch):
+    """Labels and weights with which members are trained, by the first column of their table."""
+    given, finish = {}, _boosting.finish
+
+    def spy(X, y, weight, *rest):
+        order = np.argsort(X[:, 0])
+        given["labels"], given["weight"] = y[order], weight[order]
+        return finish(X, y, weight, *rest)
+
+    monkeypatch.setattr(_boosting, "finish", spy)
+    return given
+
+
+@pytest.fixture(scope="module")
+def in_order():
+    """A table in the order of its first column, one label in ten wrong."""
+    rng = np.random.default_rng(7)
+    table = np.sort(rng.uniform(-1, 1, size=(400, 2)), axis=0)
+    y = np.sign(table[:, 0]) + 0.1 * rng.normal(size=400)
+    y[rng.permutation(400)[:40]] += rng.choice([-3.0, 3.0], size=40)
+    return table, y
+
+
+def trust_in(model, table, y, residual):
+    """Of labels with these residuals: Student's weight, and the squared probability that a label is right."""
+    unseen, audit = model.oof_prediction_, model.audit(table, y)
+    far = residual**2 * unseen.member_alpha[0] / unseen.member_sigma[0] / (2 * 20)
+    variance = unseen.var / model.separation_.variance_ratio
+    wrong = model.separation_.probability(residual, variance)
+    np.testing.assert_allclose(wrong[residual != 0], audit.p_outlier[residual != 0], rtol=1e-6)
+    return (1 - wrong) ** 2 / (1 + far)
+
+
+def test_a_label_counts_as_far_as_it_is_trusted(finished, in_order, monkeypatch):
+    monkeypatch.setattr(_boosting, "hear_again", lambda X, y, *_: np.full(len(y), np.inf), raising=False)
+    table, y = in_order
+    model = GCPBoostingRegressor(**QUICK, n_jobs=1).fit(table, y)
+    assert model.shape_.alpha < 20
+    residual = y - model.oof_prediction_.mean
+    np.testing.assert_allclose(finished["weight"], trust_in(model, table, y, residual), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(("share", "power"), [(0.0, 0.5), (0.024, 0.8), (0.1, 1.0)])
+def test_a_label_of_usual_size_counts_as_far_as_it_is_trusted_when_heard_again(
+    finished, in_order, monkeypatch, share, power
+):
+    heard = {}
+
+    def half_is_met_exactly(X, y, weight, *_):
+        heard["weight"] = weight[np.argsort(X[:, 0])]
+        return np.where(X[:, 0] > 0, y, np.inf)
+
+    monkeypatch.setattr(_boosting, "hear_again", half_is_met_exactly)
+    table, y = in_order
+    model = GCPBoostingRegressor(**QUICK, n_jobs=1, contamination=share).fit(table, y)
+    residual = y - model.oof_prediction_.mean
+    first = trust_in(model, table, y, residual)
+    p = model.audit(table, y).p_outlier
+    low, high = np.quantile(y[p <= max(0.5, np.median(p))], [0.01, 0.99])
+    usual = (low <= y) & (y <= high)
+    assert 300 < usual.sum() < 400
+    again = trust_in(model, table, y, np.where(usual & (table[:, 0] > 0), 0.0, residual))
+    expected = np.where(usual, np.maximum(first, 0.5), first)
+    np.testing.assert_allclose(heard["weight"], expected, rtol=1e-6, atol=1e-9)
+    expected = np.where(usual, again**power, again)
+    np.testing.assert_allclose(finished["weight"], expected, rtol=1e-6, atol=1e-9)
+
+
+def test_growing_stops_when_patience_is_over_and_keeps_the_best_trees():
+    rng = np.random.default_rng(0)
+    table = rng.uniform(-1, 1, size=(300, 2))
+    y = table[:, 0] + rng.normal(size=300)
+    passes = {}
+    for patience in (3, 12, 10_000):
+        model = GCPBoostingRegressor(max_iter=900, n_iter_no_change=patience, random_state=0, n_jobs=1).fit(
+            table, y
+        )
+        best = 1
+        for k, score in enumerate(model.loss_curve_, start=1):
+            best = k if score < model.loss_curve_[best - 1] - 1e-4 else best
+        passes[patience] = len(model.loss_curve_)
+        assert passes[patience] == min(best + patience // 3, 100)  # three trees in a pass
+        assert [forest.n_trees for forest in model.scale_forests_] == [best] * 5
+        assert model.n_iter_ == 9 * best  # at a third of the machines' step size
+    assert passes[3] < passes[12] < passes[10_000] == 100
+
+
 def test_large_tables_get_larger_trees():
     X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 3))
     y = np.sin(5 * X).sum(axis=1)
@@ -201,7 +289,24 @@ def test_the_scale_is_finer_the_more_rows_there_are():
 def test_members_are_mixed():
     answer = GCPBoostingRegressor(**QUICK, n_members=3).fit(X, Y).predict_dist(X)
     assert answer.n_members == 3
-    assert (answer.epistemic_var > 0).any()
+    assert len(np.unique(answer.member_mean, axis=0)) == 3
+
+
+def test_the_variance_of_a_member_leaves_room_for_their_disagreement():
+    one, three = (GCPBoostingRegressor(**QUICK, n_members=n).fit(X, Y) for n in (1, 3))
+    answer = three.predict_dist(X)
+    share = np.median(answer.epistemic_var / three.oof_prediction_.var)
+    assert 0.001 < share < 0.5
+    expected = (1 - share) * one.predict_dist(X).member_var[0]
+    np.testing.assert_allclose(answer.member_var, np.tile(expected, (3, 1)))
+
+
+def test_copies_of_a_row_do_not_vouch_for_each_other():
+    rng = np.random.default_rng(0)
+    table, noise = rng.normal(size=(150, 1)), rng.normal(size=150)
+    twice, labels = np.repeat(table, 2, axis=0), np.repeat(noise, 2)
+    model = GCPBoostingRegressor(random_state=0, min_samples_leaf=1).fit(twice, labels)
+    assert abs(np.corrcoef(model.oof_prediction_.mean, labels)[0, 1]) < 0.3
 
 
 def test_a_known_share_is_taken_and_none_leaves_the_prognostic_variance():

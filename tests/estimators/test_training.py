@@ -137,6 +137,19 @@ def test_gaussian_networks_can_be_calibrated_too():
     assert abs(coverage(honest) - 0.9) < abs(coverage(naive) - 0.9)
 
 
+def test_weighting_suspects_down_does_not_shrink_the_variance_again():
+    """The second phase takes the wrong labels' part of a network's variance away, the calibration has done so."""
+    change = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        inputs = rng.uniform(-1, 1, size=(400, 1))
+        labels = inputs[:, 0] + 0.2 * np.exp(1.5 * inputs[:, 0]) * rng.normal(size=400)
+        labels[rng.random(400) < 0.2] += 9
+        model = GCPRegressor((16,), max_iter=80, random_state=seed).fit(inputs, labels)
+        change.append(np.median(model.predict_dist(inputs).std / model.oof_prediction_.std))
+    assert np.mean(change) == pytest.approx(1, abs=0.15)
+
+
 def test_contamination_needs_out_of_fold_predictions():
     with pytest.raises(ValueError, match="set out_of_fold=True, or contamination=None"):
         gcp(out_of_fold=False).fit(X, Y)
@@ -259,6 +272,26 @@ def test_the_number_of_steps_is_automatic():
     fitted = gcp(max_iter="auto")
     assert fitted._epochs(100) > fitted._epochs(1000) > fitted._epochs(100_000) >= 1
     assert fitted._batch_size(10) == 10
+    assert fitted.fit(X, Y).n_iter_ == 9000 / 8  # steps in all, and minibatches of 16 of 120 rows
+    assert fitted._epochs(100_000) == round(40_000 / (100_000 / 32))
+
+
+def test_settings_reach_the_engine(trained):
+    settings = {"dropout": 0.2, "weight_decay": 0.3, "batch_size": 7, "drop_last": True}
+    gcp(**settings, solver="rmsprop", learning_rate_init=0.02, early_stopping=True, n_iter_no_change=3).fit(
+        X, Y
+    )
+    for recipe, _, data in trained:
+        assert {name: getattr(recipe, name) for name in settings} == settings
+        assert (recipe.optimizer, recipe.learning_rate) == ("rmsprop", 0.02)
+        assert data["stopping"] == engine.Stopping(3, 1e-4)
+
+
+def test_the_cosine_ends_with_the_last_step(trained):
+    fitted = gcp().fit(X, Y)
+    recipe, jobs, _ = trained[-1]
+    assert [len(job.rows) for job in jobs] == [120]
+    assert recipe.schedule == engine.Schedule("cosine", 0.0, fitted.networks_[0].state.steps)
 
 
 def test_progress_goes_to_stderr(capsys):

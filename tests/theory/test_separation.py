@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from levelhead.theory.separation import estimate_contamination
 from levelhead.theory.student import prognostic_variance
@@ -30,6 +31,7 @@ MEASURED = {  # largest bias of the fitted variance, and of ε̂, that is grante
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [200, 1000, 10_000])
 @pytest.mark.parametrize("kind", MEASURED)
 def test_biases_by_simulation(simulation, kind, n):
@@ -108,6 +110,9 @@ def test_known_epsilon_is_kept():
     assert estimate.epsilon == pytest.approx(0.1)
     assert estimate.standard_error == 0
     assert 1.1 * estimate.variance_ratio == pytest.approx(1, abs=0.12)
+    # The larger the share is said to be, the narrower is what is left for clean labels.
+    scales = [estimate_contamination(z, 1.1, epsilon=share).scale for share in (0.0, 0.1, 0.3)]
+    assert scales[0] > 1.5 * scales[1] > 1.55 * scales[2]
 
 
 def test_absurd_labels_do_no_harm():
@@ -138,6 +143,16 @@ def test_hopeless_residuals_are_refused(z, options, message):
 def test_variance_must_be_positive():
     with pytest.raises(ValueError, match="variance must be positive"):
         estimate_contamination(np.ones(20), np.zeros(20))
+
+
+@pytest.mark.parametrize("core", ["gaussian", "student"])
+def test_a_far_label_is_suspect_although_no_other_was_found_wrong(core):
+    clean = norm.ppf((np.arange(400) + 0.5) / 400)
+    estimate = estimate_contamination(clean, np.ones(400), core=core)
+    assert estimate.epsilon < 0.005
+    assert estimate.standard_error > 0.5 / 400  # none found is not "surely none"
+    assert estimate.probability([5.0], [1.0])[0] > 0.8
+    assert estimate.probability([1.0], [1.0])[0] < 0.01
 
 
 def test_student_core_forgives_heavy_tails():

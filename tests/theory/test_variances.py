@@ -90,6 +90,7 @@ def test_outlier_probability_starts_where_the_densities_cross():
         density = stats.t.pdf(5.0, 2 * alpha, scale=np.sqrt(sigma / alpha))
         at_5 = student_t.outlier_probability(5.0, alpha, sigma)
         assert at_5 == pytest.approx(1 - stats.norm.pdf(5.0) / density, abs=1e-9)
+        np.testing.assert_allclose(student_t.outlier_probability(100 * z, alpha, 1e4 * sigma), p, atol=1e-12)
     assert student_t.outlier_probability([1e300, -1e300], 0.5, 1.0).tolist() == [1, 1]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted, check_X_y
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
 
 from levelhead.auditing import LEAST_ROWS, Audit
 from levelhead.estimators._answers import Answers
@@ -49,7 +49,9 @@ def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int
     return cls(n_members=n_members, random_state=random_state, n_jobs=n_jobs)
 
 
-def compare(y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit]) -> Comparison:
+def compare(
+    y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit], weight: np.ndarray | None = None
+) -> Comparison:
     """Root mean squared residuals of unseen labels that at least one of the two takes for right rather than wrong.
 
     A label counts for all or for none, so no model gains by calling those wrong which it does not understand; and it
@@ -62,7 +64,8 @@ def compare(y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit]) -> 
         right[:] = True
 
     def error(mean: np.ndarray) -> float:
-        return float(np.sqrt(np.mean((y - mean)[right] ** 2)))
+        weights = None if weight is None else weight[right]
+        return float(np.sqrt(np.average((y - mean)[right] ** 2, weights=weights)))
 
     return Comparison(error(expected[0]), error(expected[1]), error(np.mean(expected, axis=0)))
 
@@ -87,6 +90,11 @@ def together(audits: Sequence[Audit]) -> Unseen:
         variances.mean(axis=0) + means.var(axis=0),
         np.min([audit.trust for audit in audits], axis=0),
     )
+
+
+def _weights(X, sample_weight) -> np.ndarray:
+    """The weight of every row, 1 without any."""
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -145,7 +153,7 @@ class AutoRegressor(Answers, BaseEstimator):
         ----------
         X : array or frame of shape (n, features), numbers only.
         y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0.
+        sample_weight : n weights ≥ 0; a row of weight 0 counts neither in the fit nor in the comparison.
         """
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kinds = {
@@ -156,40 +164,42 @@ class AutoRegressor(Answers, BaseEstimator):
         if importlib.util.find_spec("lightgbm") is None:
             install = "pip install 'levelhead[boosting]'"
             self.reason_ = f"networks, because trees need LightGBM, which is not installed: {install}"
-        elif X is not None and _num_samples(X) < 2 * LEAST_ROWS:
+        elif X is not None and np.count_nonzero(_weights(X, sample_weight)) < 2 * LEAST_ROWS:
             self.reason_ = f"networks, because fewer than {2 * LEAST_ROWS} rows allow no comparison"
         else:
             self._compare(X, y, sample_weight, kinds, seed)
         chosen = list(kinds.values()) if self.chosen_ == "both" else [kinds[self.chosen_]]
         self.estimators_ = [model.fit(X, y, sample_weight) for model in chosen]
-        self.separation_ = self._separated(X, y)
+        self.separation_ = self._separated(X, y, sample_weight)
         return self._tell()
 
     def _compare(self, X, y, sample_weight, kinds, seed: int) -> None:
         X, labels = check_X_y(X, y, accept_sparse="csr", y_numeric=True, estimator=self)
+        weight = _weights(X, sample_weight)
+        X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
         audits: dict[str, list[Audit]] = {kind: [] for kind in kinds}
         held_out = []
         for kept, held in _trials(len(labels), seed):
-            weight = None if sample_weight is None else np.asarray(sample_weight)[kept]
             for kind, model in kinds.items():
-                fitted = clone(model).fit(X[kept], labels[kept], weight)
+                fitted = clone(model).fit(X[kept], labels[kept], weight[kept])
                 audits[kind].append(fitted.audit(X[held], labels[held]))
             held_out.append(held)
-        errors = self.comparison_ = compare(labels[np.concatenate(held_out)], **audits)
+        judged = np.concatenate(held_out)
+        errors = self.comparison_ = compare(labels[judged], **audits, weight=weight[judged])
         best, *others = sorted(errors._asdict().items(), key=lambda item: item[1])
         self.chosen_ = best[0]
-        n_held = sum(map(len, held_out))
-        rows = "rows" if n_held == len(labels) else f"{n_held:,} rows"
+        rows = "rows" if len(judged) == len(labels) else f"{len(judged):,} rows"
         than = " and ".join(f"that of {_NAMES[kind]} {error:.4g}" for kind, error in others if kind != "both")
         unseen = f"on {rows} not seen before the error on trusted labels is {best[1]:.4g}"
         self.reason_ = f"{_NAMES[best[0]]}, because {unseen}, {than}"
 
-    def _separated(self, X, y) -> ContaminationEstimate | None:
+    def _separated(self, X, y, sample_weight) -> ContaminationEstimate | None:
         if len(self.estimators_) == 1:
             return self.estimators_[0].separation_
         seen = together([model.audit(X, y) for model in self.estimators_])
-        labels = np.ravel(np.asarray(y, dtype=np.float64))
-        return estimate_contamination(labels - seen.mean, seen.variance, core="student")
+        residual = np.ravel(np.asarray(y, dtype=np.float64)) - seen.mean
+        counts = _weights(residual, sample_weight) > 0
+        return estimate_contamination(residual[counts], seen.variance[counts], core="student")
 
     def _tell(self):
         first = self.estimators_[0]
