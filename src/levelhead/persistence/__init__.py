@@ -26,7 +26,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from levelhead.persistence import _archive
+from levelhead.persistence import _archive, _trial
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._codec import Decoder, Encoder
 
@@ -47,6 +47,7 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
     Raises
     ------
     TypeError : a part of the model is not on the list of what may be saved; the message says where it is.
+    ModelFileError : `load` would refuse the file, say because a setting of the model is not valid.
     FileExistsError : there is such a file already.
     """
     target = Path(path)
@@ -61,6 +62,11 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
             _archive.write(file, description, encoder.arrays)
             file.flush()
             os.fsync(file.fileno())
+        try:
+            load(partial)
+        except ModelFileError as error:
+            reason = str(error).removeprefix(f"{partial}: ")
+            raise ModelFileError(f"{type(model).__name__} cannot be saved: {reason}") from error
         _refuse_existing(target, overwrite)
         partial.replace(target)
     finally:
@@ -68,8 +74,17 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
     return target
 
 
-def load(path: AnyPath) -> Any:
+def load(path: AnyPath, *, n_jobs: int | None = None) -> Any:
     """Read a model that `save` wrote. Nothing in the file is ever executed.
+
+    The parts of the model are checked, and those of other libraries are tried on a few rows: a file is refused, or
+    works. What opening it and predicting with it costs is bounded by its size.
+
+    Parameters
+    ----------
+    path : the file.
+    n_jobs : threads or processes of every part of the model that has such a setting. By default each part gets its
+        constructor's default, whatever the file says: the reader decides about this machine, not the author.
 
     Raises
     ------
@@ -79,8 +94,11 @@ def load(path: AnyPath) -> Any:
     """
     with Path(path).open("rb") as file:
         try:
-            description, arrays = _archive.read(file)
-            model = Decoder(arrays).decode(description)
+            description, arrays, size = _archive.read(file)
+            model = Decoder(arrays, size, n_jobs).decode(description)
+            if not isinstance(model, BaseEstimator):
+                raise ModelFileError(f"the file holds no estimator but {type(model).__name__!r}")
+            _trial.run(model)
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)}: {error}") from error
         except Warning:  # for those who turn warnings into errors: another version of scikit-learn wrote it
@@ -90,8 +108,6 @@ def load(path: AnyPath) -> Any:
             raise ModelFileError(
                 f"{os.fspath(path)} is damaged or was not written by levelhead.save: {error}"
             ) from error
-    if not isinstance(model, BaseEstimator):
-        raise ModelFileError(f"{os.fspath(path)} holds no estimator but {type(model).__name__!r}")
     return model
 
 

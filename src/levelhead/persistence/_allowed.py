@@ -134,11 +134,13 @@ def parts(name: str, cls: type) -> Parts:
     return {field: attrgetter(field) for field in names}
 
 
-def check_attributes(attributes: Any, where: str, error: type[Exception]) -> None:
+def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:
     """Refuse what no attribute may be called, and settings that reach out of the file."""
     for name, value in attributes.items():
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             raise error(f"{where} has an attribute {name!r}, which no model has")
+        if hasattr(cls, name):  # a method, or a constant that its class relies on
+            raise error(f"{where} has an attribute {name!r} in the place of what its class defines")
         if name in _FIXED and value != _FIXED[name]:
             raise error(f"{where}.{name} is {value!r}; in a model file it can only be {_FIXED[name]!r}")
 

@@ -1,109 +1,116 @@
-"""Checks of what was rebuilt from a file, before compiled code relies on it.
+"""Checks of instances that were rebuilt from a file, before anything relies on them.
 
-Most code fails with a Python error when its numbers do not fit together. The exceptions are here: kernels and
-sparse matrices that follow sizes and indices without looking, so that a crafted file could make them write
-beyond their memory.
+Three kinds: settings, by scikit-learn's own rules; sizes and indices that compiled code would follow without
+looking, so that a crafted file could make it write beyond its memory; and sizes from which memory would be taken.
 """
 
 import re
-import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import OneHotEncoder
+from sklearn import decomposition, feature_selection, impute, kernel_approximation, linear_model, preprocessing
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
-from levelhead.engine import Network
-from levelhead.estimators._forests import Forest
+from levelhead.estimators._forests import MOST_FEATURES
+from levelhead.persistence import _estimators
 from levelhead.persistence._archive import ModelFileError
 
-
-def check_record(cls: type, arguments: dict[str, Any]) -> None:
-    """Refuse arguments that are not of the types which a record declares for its fields."""
-    ours = cls.__module__.startswith("levelhead.")
-    if not ours:
-        _check_words(cls, arguments)
-    hints = get_type_hints(cls) if ours else {}
-    for name, value in arguments.items():
-        if name in hints and not _fits(value, hints[name]):
-            raise ModelFileError(f"{cls.__name__}.{name} is {type(value).__name__!r}, not {hints[name]}")
+_MOST_BITS = 60  # so many features of such a degree have 2**60 combinations
+# No groups and few repetitions: patterns that take for ever on some texts have more of either.
+_TOKEN = re.compile(r"(?:\(\?u\))?(?:\\[bBwWdDsS][+*]?|\[[^\[\]\\]*\][+*]?|[\w .,:;@#-][+*]?){1,40}")
 
 
-def check_instance(instance: Any) -> None:
-    """Refuse instances whose sizes and indices contradict each other."""
+def check_instance(instance: Any, size: int) -> None:
+    """Refuse instances whose attributes cannot be, or contradict each other, in a file of so many bytes."""
+    wrong = _estimators.complaint(instance)
+    if wrong is not None:
+        raise ModelFileError(f"{type(instance).__name__}: {wrong}")
+    if isinstance(instance, BaseEstimator):
+        _check_settings(instance)
+        _check_features(instance)
     for cls, check in _CHECKS.items():
         if isinstance(instance, cls):
             try:
-                sound = check(instance)
+                sound = check(instance, size)
             except Exception:  # whatever does not even have the right types
                 sound = False
             if not sound:
                 raise ModelFileError(f"the parts of {type(instance).__name__} contradict each other")
-    for name, kind in _PARTS.items():
-        parts = vars(instance).get(name, [])
-        if type(parts) is not list or not all(type(part) is kind for part in parts):
-            raise ModelFileError(
-                f"{type(instance).__name__}.{name} holds something that is no {kind.__name__.lower()}"
-            )
 
 
-def _check_words(cls: type, arguments: dict[str, Any]) -> None:
-    """Records of others are types of dates: a unit and a time zone, which must not be taken for a path."""
-    for name, value in arguments.items():
-        plain = type(value) is str and re.fullmatch(r"(?!dateutil)[A-Za-z0-9_+:-]+(/[A-Za-z0-9_+-]+)*", value)
-        if value is not None and not plain:
-            raise ModelFileError(f"{cls.__name__}.{name} is {value!r}, which is no unit and no time zone")
+def _check_settings(estimator: Any) -> None:
+    if hasattr(type(estimator), "_parameter_constraints"):
+        try:
+            estimator._validate_params()
+        except ValueError as error:
+            raise ModelFileError(str(error)) from error
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type: of those that occur in records."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, option) for option in arguments)
-    if origin is Literal:
-        return value in arguments
-    if origin is tuple:
-        return type(value) is tuple and all(_fits(item, arguments[0]) for item in value)
-    if origin is np.ndarray:
-        declared = get_args(arguments[1])[0]
-        return type(value) is np.ndarray and (not isinstance(declared, type) or value.dtype.type is declared)
-    if hint is float:
-        return type(value) in (float, int, np.float64)
-    return type(value) is hint
+def _check_features(estimator: Any) -> None:
+    """The number of features, their names, and arrays with one entry for each of them."""
+    held, name = vars(estimator), type(estimator).__name__
+    n = held.get("n_features_in_")
+    if n is None:
+        return
+    if type(n) is not int or not 0 <= n <= MOST_FEATURES:
+        raise ModelFileError(f"{name}.n_features_in_ is {n!r}; it must be a whole number up to {MOST_FEATURES}")
+    names = held.get("feature_names_in_", ())
+    if len(names) not in (0, n) or not all(type(feature) is str for feature in names):
+        raise ModelFileError(f"{name}.feature_names_in_ does not name the {n} features")
+    for cls, axes in _PER_FEATURE.items():
+        for attribute, axis in axes.items() if isinstance(estimator, cls) else ():
+            value = held.get(attribute)
+            if value is not None and not _has_length(value, axis, n):
+                raise ModelFileError(f"{name}.{attribute} has not one entry for each of {n} features")
 
 
-def _one_hot_is_sound(encoder: Any) -> bool:
+def _has_length(value: Any, axis: int, n: int) -> bool:
+    if type(value) is list:
+        return len(value) == n
+    return type(value) is np.ndarray and -value.ndim <= axis < value.ndim and value.shape[axis] == n
+
+
+def _one_hot_is_sound(encoder: Any, _: int) -> bool:
     """Every code that a category can get lies within the columns that are there for it."""
     if not hasattr(encoder, "categories_"):
         return True
-    columns, n_features = encoder._n_features_outs, len(encoder.categories_)
+    n_features = len(encoder.categories_)
     dropped = encoder._drop_idx_after_grouping
     dropped = [None] * n_features if dropped is None else list(dropped)
+    grouped = encoder._infrequent_indices if encoder._infrequent_enabled else [None] * n_features
     mapped = encoder._default_to_infrequent_mappings if encoder._infrequent_enabled else [None] * n_features
-    if not type(encoder.categories_) is type(columns) is list or {
-        len(columns),
-        len(mapped),
-        len(dropped),
-    } != {n_features}:
+    lists = [encoder.categories_, encoder._n_features_outs, grouped, mapped]
+    if any(type(given) is not list for given in lists) or {*map(len, [*lists, dropped])} != {n_features}:
         return False
-    for categories, drop, mapping, n_columns in zip(
-        encoder.categories_, dropped, mapped, columns, strict=True
-    ):
-        codes = np.arange(len(categories)) if mapping is None else np.asarray(mapping, dtype=np.int64)
-        if drop is not None:
-            codes = codes[codes != int(drop)]
-            codes = codes - (codes > int(drop))
-        within = codes.size == 0 or (codes.min() >= 0 and codes.max() < int(n_columns))
-        if (
-            not within
-            or type(categories) is not np.ndarray
-            or categories.ndim != 1
-            or not _sorted(categories)
-        ):
+    parts = zip(encoder.categories_, dropped, grouped, mapped, encoder._n_features_outs, strict=True)
+    return all(_feature_is_sound(*part) for part in parts)
+
+
+def _feature_is_sound(categories: Any, drop: Any, rare: Any, mapping: Any, n_columns: Any) -> bool:
+    if type(categories) is not np.ndarray or categories.ndim != 1 or not _sorted(categories):
+        return False
+    if (rare is None) != (mapping is None):
+        return False
+    codes = np.arange(len(categories))
+    if rare is not None:
+        if type(rare) is not np.ndarray or rare.dtype.kind not in "iu" or not len(rare):
             return False
-    return all(int(n) >= 0 for n in columns)
+        usual = np.setdiff1d(codes, rare)
+        if len(usual) + len(rare) != len(codes) or len(np.unique(rare)) != len(rare):
+            return False
+        codes = np.full(len(categories), len(usual))
+        codes[usual] = np.arange(len(usual))
+        if type(mapping) is not np.ndarray or not np.array_equal(mapping, codes):
+            return False
+    n_codes = len(np.unique(codes))
+    if drop is not None and not (isinstance(drop, (int, np.integer)) and 0 <= drop < n_codes):
+        return False
+    return type(n_columns) is int and n_columns == n_codes - (drop is not None)
 
 
 def _sorted(categories: Any) -> bool:
@@ -115,16 +122,70 @@ def _sorted(categories: Any) -> bool:
     return no_gap and len(categories) - len(known) <= 1 and all(a < b for a, b in pairwise(known.tolist()))
 
 
-def _vocabulary_is_sound(vectorizer: Any) -> bool:
-    """Terms have the numbers 0, 1, 2, …, each once."""
+def _vocabulary_is_sound(vectorizer: Any, _: int) -> bool:
+    """Terms have the numbers 0, 1, 2, …, each once, and are found by a pattern that takes no time."""
+    pattern = vectorizer.token_pattern
+    if pattern is not None and not (_TOKEN.fullmatch(pattern) and sum(map(pattern.count, "+*")) <= 2):
+        return False
     if not hasattr(vectorizer, "vocabulary_"):
         return True
     vocabulary = vectorizer.vocabulary_
-    return type(vocabulary) is dict and sorted(vocabulary.values()) == list(range(len(vocabulary)))
+    numbers = sorted(vocabulary.values()) if type(vocabulary) is dict else None
+    return numbers == list(range(len(vocabulary))) and all(type(term) is str for term in vocabulary)
 
 
-_PARTS: dict[str, type] = {"networks_": Network, "mean_forests_": Forest, "scale_forests_": Forest}
-_CHECKS: dict[type, Callable[[Any], bool]] = {
-    OneHotEncoder: _one_hot_is_sound,
-    CountVectorizer: _vocabulary_is_sound,
-}
+def _polynomial_is_sound(features: Any, size: int) -> bool:
+    """As many columns come out as the degrees give: no more than a file that goes on with them has bytes."""
+    if not hasattr(features, "n_output_features_"):
+        return True
+    low, high = features._min_degree, features._max_degree
+    given = (0, features.degree) if isinstance(features.degree, (int, np.integer)) else tuple(features.degree)
+    n, room = features.n_features_in_, max(size, 2**12)
+    if (low, high) != given or not 0 <= low <= high or max(n, high) > room or min(n, high) > _MOST_BITS:
+        return False
+    at = {"n_features": n, "interaction_only": features.interaction_only}
+    count = features._num_combinations
+    columns = count(min_degree=low, max_degree=high, include_bias=features.include_bias, **at)
+    full = count(min_degree=0, max_degree=high, include_bias=features.include_bias, **at)
+    return features.n_output_features_ == columns and features._n_out_full == full <= room
+
+
+def _vector(*attributes: str, axis: int = 0) -> Mapping[str, int]:
+    return dict.fromkeys(attributes, axis)
+
+
+_PER_FEATURE: Mapping[Any, Mapping[str, int]] = MappingProxyType(
+    {
+        preprocessing.StandardScaler: _vector("mean_", "var_", "scale_"),
+        preprocessing.RobustScaler: _vector("center_", "scale_"),
+        preprocessing.MinMaxScaler: _vector("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+        preprocessing.MaxAbsScaler: _vector("scale_", "max_abs_"),
+        preprocessing.QuantileTransformer: _vector("quantiles_", axis=1),
+        preprocessing.PowerTransformer: _vector("lambdas_"),
+        preprocessing.KBinsDiscretizer: _vector("n_bins_", "bin_edges_"),
+        (preprocessing.OneHotEncoder, preprocessing.OrdinalEncoder): _vector("categories_"),
+        preprocessing.TargetEncoder: _vector("categories_"),
+        (decomposition.PCA, decomposition.TruncatedSVD): _vector("components_", axis=1),
+        (feature_selection.SelectKBest, feature_selection.SelectPercentile): _vector("scores_"),
+        feature_selection.VarianceThreshold: _vector("variances_"),
+        impute.SimpleImputer: _vector("statistics_"),
+        impute.KNNImputer: _vector("_fit_X", "_mask_fit_X", axis=1),
+        kernel_approximation.Nystroem: _vector("components_", axis=1),
+        kernel_approximation.RBFSampler: _vector("random_weights_"),
+        TfidfTransformer: _vector("idf_"),
+        tuple(
+            getattr(linear_model, name)
+            for name in (
+                "BayesianRidge", "ElasticNet", "HuberRegressor", "Lasso", "LinearRegression",
+                "QuantileRegressor", "Ridge", "RidgeCV", "TheilSenRegressor",
+            )
+        ): _vector("coef_", axis=-1),
+    }  # fmt: skip
+)
+_CHECKS: Mapping[type, Callable[[Any, int], bool]] = MappingProxyType(
+    {
+        OneHotEncoder: _one_hot_is_sound,
+        CountVectorizer: _vocabulary_is_sound,
+        PolynomialFeatures: _polynomial_is_sound,
+    }
+)
