@@ -122,7 +122,10 @@ def _rewritten(block: str, n_features: int) -> str:
     if not all(lines):
         raise ValueError(f"a tree has the line {block.split(chr(10))[lines.index(None)][:80]!r}")
     given = {line[1]: line[2] or "" for line in lines if line}
-    n_leaves, n_categorical = int(_integers(given, "num_leaves", 1)[0]), int(_integers(given, "num_cat", 1)[0])
+    n_leaves, n_categorical = (
+        int(_integers(given, "num_leaves", 1)[0]),
+        int(_integers(given, "num_cat", 1)[0]),
+    )
     if not 1 <= n_leaves <= _MOST_LEAVES or not 0 <= n_categorical < n_leaves:
         raise ValueError(f"a tree has {n_leaves} leaves and {n_categorical} categorical splits")
     tree: dict[str, NDArray[Any]] = {"num_leaves": np.array([n_leaves]), "num_cat": np.array([n_categorical])}

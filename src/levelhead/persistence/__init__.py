@@ -101,6 +101,8 @@ def load(path: AnyPath, *, n_jobs: int | None = None) -> Any:
             _trial.run(model)
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+        except MemoryError:  # says nothing about the file
+            raise
         except Warning:  # for those who turn warnings into errors: another version of scikit-learn wrote it
             raise
         # Numbers that do not fit together can fail in any constructor; to the reader it is all one: a bad file.

@@ -50,7 +50,11 @@ def optional(check: Check) -> Check:
 
 def each(container: type, check: Check, least: int = 0) -> Check:
     """A list or tuple of at least so many entries that all pass."""
-    return lambda value: type(value) is container and len(value) >= least and all(map(check, value))
+
+    def fits(value: Any) -> bool:
+        return type(value) is container and len(value) >= least and all(check(entry) for entry in value)
+
+    return fits
 
 
 def array(kind: type[np.generic], ndim: int = 1) -> Check:

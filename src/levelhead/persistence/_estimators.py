@@ -64,7 +64,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
             "networks_",
             {
                 "noise_std": number(1e-140, 1e140),
-                "n_posterior": lambda n: isinstance(n, (int, np.integer)) and n >= 1,
+                "n_posterior": lambda n: isinstance(n, (int, np.integer)) and int(n) >= 1,
             },
         ),
         GCPBoostingRegressor: (

@@ -1,28 +1,30 @@
 """Checks of instances that were rebuilt from a file, before anything relies on them.
 
-Three kinds: settings, by scikit-learn's own rules; sizes and indices that compiled code would follow without
-looking, so that a crafted file could make it write beyond its memory; and sizes from which memory would be taken.
+Settings are checked by scikit-learn's own rules, arrays by the number of features, steps by their form; what compiled
+code would follow without looking is checked in `_indices.py`, and our own estimators in `_estimators.py`.
 """
 
-import re
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sklearn import decomposition, feature_selection, impute, kernel_approximation, linear_model, preprocessing
+from sklearn import (
+    decomposition,
+    feature_selection,
+    impute,
+    kernel_approximation,
+    linear_model,
+    preprocessing,
+)
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
-from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 from levelhead.estimators._forests import MOST_FEATURES
-from levelhead.persistence import _estimators
+from levelhead.persistence import _estimators, _indices
 from levelhead.persistence._archive import ModelFileError
-
-_MOST_BITS = 60  # so many features of such a degree have 2**60 combinations
-# No groups and few repetitions: patterns that take for ever on some texts have more of either.
-_TOKEN = re.compile(r"(?:\(\?u\))?(?:\\[bBwWdDsS][+*]?|\[[^\[\]\\]*\][+*]?|[\w .,:;@#-][+*]?){1,40}")
 
 
 def check_instance(instance: Any, size: int) -> None:
@@ -58,7 +60,9 @@ def _check_features(estimator: Any) -> None:
     if n is None:
         return
     if type(n) is not int or not 0 <= n <= MOST_FEATURES:
-        raise ModelFileError(f"{name}.n_features_in_ is {n!r}; it must be a whole number up to {MOST_FEATURES}")
+        raise ModelFileError(
+            f"{name}.n_features_in_ is {n!r}; it must be a whole number up to {MOST_FEATURES}"
+        )
     names = held.get("feature_names_in_", ())
     if len(names) not in (0, n) or not all(type(feature) is str for feature in names):
         raise ModelFileError(f"{name}.feature_names_in_ does not name the {n} features")
@@ -72,88 +76,50 @@ def _check_features(estimator: Any) -> None:
 def _has_length(value: Any, axis: int, n: int) -> bool:
     if type(value) is list:
         return len(value) == n
-    return type(value) is np.ndarray and -value.ndim <= axis < value.ndim and value.shape[axis] == n
+    if type(value) is not np.ndarray or value.ndim != (2 if axis else 1):
+        return axis == -1 and type(value) is np.ndarray and value.shape == (n,)
+    return bool(value.shape[axis] == n)
 
 
-def _one_hot_is_sound(encoder: Any, _: int) -> bool:
-    """Every code that a category can get lies within the columns that are there for it."""
-    if not hasattr(encoder, "categories_"):
-        return True
-    n_features = len(encoder.categories_)
-    dropped = encoder._drop_idx_after_grouping
-    dropped = [None] * n_features if dropped is None else list(dropped)
-    grouped = encoder._infrequent_indices if encoder._infrequent_enabled else [None] * n_features
-    mapped = encoder._default_to_infrequent_mappings if encoder._infrequent_enabled else [None] * n_features
-    lists = [encoder.categories_, encoder._n_features_outs, grouped, mapped]
-    if any(type(given) is not list for given in lists) or {*map(len, [*lists, dropped])} != {n_features}:
-        return False
-    parts = zip(encoder.categories_, dropped, grouped, mapped, encoder._n_features_outs, strict=True)
-    return all(_feature_is_sound(*part) for part in parts)
+def _steps_are_sound(steps: Any, entries: int = 2) -> bool:
+    """Tuples of a name and a part, and with three entries also columns."""
+    names = [step[0] for step in steps if type(step) in (tuple, list) and len(step) == entries]
+    parts = [step[1] for step in steps]
+    return (
+        type(steps) is list
+        and len({*names}) == len(steps)
+        and all(type(name) is str for name in names)
+        and all(part in (None, "drop", "passthrough") or isinstance(part, BaseEstimator) for part in parts)
+    )
 
 
-def _feature_is_sound(categories: Any, drop: Any, rare: Any, mapping: Any, n_columns: Any) -> bool:
-    if type(categories) is not np.ndarray or categories.ndim != 1 or not _sorted(categories):
-        return False
-    if (rare is None) != (mapping is None):
-        return False
-    codes = np.arange(len(categories))
-    if rare is not None:
-        if type(rare) is not np.ndarray or rare.dtype.kind not in "iu" or not len(rare):
-            return False
-        usual = np.setdiff1d(codes, rare)
-        if len(usual) + len(rare) != len(codes) or len(np.unique(rare)) != len(rare):
-            return False
-        codes = np.full(len(categories), len(usual))
-        codes[usual] = np.arange(len(usual))
-        if type(mapping) is not np.ndarray or not np.array_equal(mapping, codes):
-            return False
-    n_codes = len(np.unique(codes))
-    if drop is not None and not (isinstance(drop, (int, np.integer)) and 0 <= drop < n_codes):
-        return False
-    return type(n_columns) is int and n_columns == n_codes - (drop is not None)
-
-
-def _sorted(categories: Any) -> bool:
-    """Numbers are looked up by bisection, and must ascend, NaN last; text is looked up by name."""
-    if categories.dtype.kind not in "biufc":
-        return True
-    known = categories[~np.isnan(categories)]
-    no_gap = not np.isnan(categories[: len(known)]).any()
-    return no_gap and len(categories) - len(known) <= 1 and all(a < b for a, b in pairwise(known.tolist()))
-
-
-def _vocabulary_is_sound(vectorizer: Any, _: int) -> bool:
-    """Terms have the numbers 0, 1, 2, …, each once, and are found by a pattern that takes no time."""
-    pattern = vectorizer.token_pattern
-    if pattern is not None and not (_TOKEN.fullmatch(pattern) and sum(map(pattern.count, "+*")) <= 2):
-        return False
-    if not hasattr(vectorizer, "vocabulary_"):
-        return True
-    vocabulary = vectorizer.vocabulary_
-    numbers = sorted(vocabulary.values()) if type(vocabulary) is dict else None
-    return numbers == list(range(len(vocabulary))) and all(type(term) is str for term in vocabulary)
-
-
-def _polynomial_is_sound(features: Any, size: int) -> bool:
-    """As many columns come out as the degrees give: no more than a file that goes on with them has bytes."""
-    if not hasattr(features, "n_output_features_"):
-        return True
-    low, high = features._min_degree, features._max_degree
-    given = (0, features.degree) if isinstance(features.degree, (int, np.integer)) else tuple(features.degree)
-    n, room = features.n_features_in_, max(size, 2**12)
-    if (low, high) != given or not 0 <= low <= high or max(n, high) > room or min(n, high) > _MOST_BITS:
-        return False
-    at = {"n_features": n, "interaction_only": features.interaction_only}
-    count = features._num_combinations
-    columns = count(min_degree=low, max_degree=high, include_bias=features.include_bias, **at)
-    full = count(min_degree=0, max_degree=high, include_bias=features.include_bias, **at)
-    return features.n_output_features_ == columns and features._n_out_full == full <= room
+def _target_is_sound(model: Any, _: int) -> bool:
+    """What is fitted predicts, and what is predicted can be turned back."""
+    return not hasattr(model, "regressor_") or (
+        hasattr(model.regressor_, "predict")
+        and hasattr(model.transformer_, "inverse_transform")
+        and model._training_dim in (1, 2)
+    )
 
 
 def _vector(*attributes: str, axis: int = 0) -> Mapping[str, int]:
     return dict.fromkeys(attributes, axis)
 
 
+_LINEAR = tuple(
+    getattr(linear_model, name)
+    for name in [
+        "BayesianRidge",
+        "ElasticNet",
+        "HuberRegressor",
+        "Lasso",
+        "LinearRegression",
+        "QuantileRegressor",
+        "Ridge",
+        "RidgeCV",
+        "TheilSenRegressor",
+    ]
+)
 _PER_FEATURE: Mapping[Any, Mapping[str, int]] = MappingProxyType(
     {
         preprocessing.StandardScaler: _vector("mean_", "var_", "scale_"),
@@ -171,21 +137,22 @@ _PER_FEATURE: Mapping[Any, Mapping[str, int]] = MappingProxyType(
         impute.SimpleImputer: _vector("statistics_"),
         impute.KNNImputer: _vector("_fit_X", "_mask_fit_X", axis=1),
         kernel_approximation.Nystroem: _vector("components_", axis=1),
-        kernel_approximation.RBFSampler: _vector("random_weights_"),
+        kernel_approximation.RBFSampler: _vector("random_weights_", axis=-2),
         TfidfTransformer: _vector("idf_"),
-        tuple(
-            getattr(linear_model, name)
-            for name in (
-                "BayesianRidge", "ElasticNet", "HuberRegressor", "Lasso", "LinearRegression",
-                "QuantileRegressor", "Ridge", "RidgeCV", "TheilSenRegressor",
-            )
-        ): _vector("coef_", axis=-1),
-    }  # fmt: skip
+        _LINEAR: _vector("coef_", axis=-1),
+    }
 )
 _CHECKS: Mapping[type, Callable[[Any, int], bool]] = MappingProxyType(
     {
-        OneHotEncoder: _one_hot_is_sound,
-        CountVectorizer: _vocabulary_is_sound,
-        PolynomialFeatures: _polynomial_is_sound,
+        Pipeline: lambda pipeline, _: len(pipeline.steps) > 0 and _steps_are_sound(pipeline.steps),
+        FeatureUnion: lambda union, _: _steps_are_sound(union.transformer_list),
+        ColumnTransformer: lambda columns, _: (
+            _steps_are_sound(columns.transformers, 3)
+            and _steps_are_sound(getattr(columns, "transformers_", []), 3)
+        ),
+        TransformedTargetRegressor: _target_is_sound,
+        preprocessing.OneHotEncoder: _indices.one_hot_is_sound,
+        preprocessing.PolynomialFeatures: _indices.polynomial_is_sound,
+        CountVectorizer: _indices.vocabulary_is_sound,
     }
 )

@@ -8,6 +8,7 @@ are checked whole (`_estimators.py`) and not run, which would load or compile th
 """
 
 import importlib
+import re
 import warnings
 from typing import Any
 
@@ -16,18 +17,34 @@ from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
-from sklearn.preprocessing import TargetEncoder
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
 
 from levelhead.estimators import AutoRegressor, CleanedRegressor
 from levelhead.estimators._answers import AnsweringRegressor
 from levelhead.persistence._archive import ModelFileError
+from levelhead.persistence._estimators import is_fitted
 
 _NUMBERS = (1.0, 0.5, 2.0)
 _TEXT = "some words"
 _MOST_ROWS = 1000
 _MOST_CELLS = 2**22
-_TYPICAL = {StandardScaler: "mean_", RobustScaler: "center_", MinMaxScaler: "data_min_", SimpleImputer: "statistics_"}
+# What numpy and Python say of parts that do not fit each other; rows of the right shape never cause it.
+_ABOUT_SHAPES = re.compile(
+    r"broadcast|core dimension|to unpack|not aligned|cannot reshape|inhomogeneous|truth value"
+)
+_TYPICAL = {
+    StandardScaler: "mean_",
+    RobustScaler: "center_",
+    MinMaxScaler: "data_min_",
+    SimpleImputer: "statistics_",
+}
 
 Columns = list[list[Any]]  # for each column of the input some values that it may hold
 
@@ -40,13 +57,21 @@ def run(model: Any) -> None:
         warnings.simplefilter("ignore")
         try:
             for rows in _tables(model):
-                _answer(model, rows)
-        except ModelFileError:
+                _try(model, rows)
+        except (ModelFileError, MemoryError):
             raise
-        except ValueError:
-            return
         except Exception as error:
             raise ModelFileError(f"the model does not work: {type(error).__name__}: {error}") from error
+
+
+def _try(model: Any, rows: Any) -> None:
+    try:
+        _answer(model, rows)
+    except ModelFileError:
+        raise
+    except ValueError as error:
+        if _ABOUT_SHAPES.search(str(error)):
+            raise ModelFileError(f"the model does not work: {error}") from error
 
 
 def _answer(model: Any, rows: Any) -> None:
@@ -54,10 +79,14 @@ def _answer(model: Any, rows: Any) -> None:
         if len(model.steps) > 1:
             rows = model[:-1].transform(rows)
         _answer(model[-1], rows)
-    elif isinstance(model, (AnsweringRegressor, AutoRegressor)):
-        expected = getattr(model, "n_features_in_", None)
-        if expected not in (None, rows.shape[1]):
-            raise ModelFileError(f"{type(model).__name__} takes {expected} features and gets {rows.shape[1]}")
+    elif isinstance(model, AutoRegressor):
+        for one in getattr(model, "estimators_", []):
+            _answer(one, rows)
+    elif isinstance(model, AnsweringRegressor) and is_fitted(model):
+        if model.n_features_in_ != rows.shape[1]:
+            given = f"{model.n_features_in_} features and gets {rows.shape[1]}"
+            raise ModelFileError(f"{type(model).__name__} takes {given}")
+        model._checked_inputs(rows, reset=False)
     elif isinstance(model, CleanedRegressor):
         _answer(model.regressor_, rows)
     elif isinstance(model, TransformedTargetRegressor) and hasattr(model, "regressor_"):
@@ -79,11 +108,12 @@ def _tables(model: Any) -> list[Any]:
         return [[_TEXT, _TEXT]]
     if type(first).__name__ == "TableVectorizer":
         return [_raw_frame(first)] if hasattr(first, "all_processing_steps_") else []
-    n = getattr(model, "n_features_in_", None)
+    n = _width(model)
     if n is None:
         return []
     columns = _accepted(model) or [list(_NUMBERS)] * n
-    n_rows = min(max(3, *map(len, columns)), _MOST_ROWS, max(3, _MOST_CELLS // n)) if columns else 3
+    n_rows = min(max(map(len, columns), default=0), _MOST_ROWS, _MOST_CELLS // max(n, 1)) + 2
+    n_rows += n_rows == n  # square tables hide shapes that do not fit
     complete = [_cycle(values, n_rows) for values in columns]
     gaps = [values if _is_text(values) else [np.nan] * n_rows for values in complete]
     names = getattr(model, "feature_names_in_", None)
@@ -95,6 +125,16 @@ def _first(model: Any) -> Any:
     while isinstance(model, (Pipeline, FeatureUnion)):
         model = model.steps[0][1] if isinstance(model, Pipeline) else model.transformer_list[0][1]
     return model
+
+
+def _width(model: Any) -> int | None:
+    """The number of features, from the first part of a pipeline that does more than pass them on."""
+    if isinstance(model, (Pipeline, FeatureUnion)):
+        steps = model.steps if isinstance(model, Pipeline) else model.transformer_list
+        return next(filter(None, (_width(step) for _, step in steps)), None)
+    if isinstance(model, TransformedTargetRegressor):
+        return _width(getattr(model, "regressor_", None))
+    return getattr(model, "n_features_in_", None)
 
 
 def _accepted(part: Any) -> Columns | None:
@@ -134,7 +174,7 @@ def _table(columns: Columns, names: Any) -> Any:
     if names is not None:
         return importlib.import_module("pandas").DataFrame(dict(zip(names, columns, strict=True)))
     kind = object if any(map(_is_text, columns)) else np.float64
-    cells = np.empty((len(columns[0]) if columns else 3, len(columns)), dtype=kind)
+    cells = np.empty((len(columns[0]) if columns else 1, len(columns)), dtype=kind)
     for k, values in enumerate(columns):
         cells[:, k] = values
     return cells
@@ -142,9 +182,13 @@ def _table(columns: Columns, names: Any) -> Any:
 
 def _raw_frame(vectorizer: Any) -> Any:
     """A frame for skrub's `TableVectorizer`, in the library that it was fitted with."""
-    columns = {name: _cycle(_raw_values(steps), 3) for name, steps in vectorizer.all_processing_steps_.items()}
+    columns = {
+        name: _cycle(_raw_values(steps), 3) for name, steps in vectorizer.all_processing_steps_.items()
+    }
     everything = {name: columns.get(name, _cycle(list(_NUMBERS), 3)) for name in vectorizer.feature_names_in_}
-    library = importlib.import_module({"polars": "polars"}.get(vectorizer._preprocessors[0].module_name_, "pandas"))
+    library = importlib.import_module(
+        {"polars": "polars"}.get(vectorizer._preprocessors[0].module_name_, "pandas")
+    )
     return library.DataFrame(everything)
 
 
