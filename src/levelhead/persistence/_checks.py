@@ -48,11 +48,12 @@ def optional(check: Check) -> Check:
     return lambda value: value is None or check(value)
 
 
-def each(container: type, check: Check, least: int = 0) -> Check:
+def each(container: type[list[Any]] | type[tuple[Any, ...]], check: Check, least: int = 0) -> Check:
     """A list or tuple of at least so many entries that all pass."""
 
     def fits(value: Any) -> bool:
-        return type(value) is container and len(value) >= least and all(check(entry) for entry in value)
+        entries = list(value) if type(value) is container else []
+        return type(value) is container and len(entries) >= least and all(check(entry) for entry in entries)
 
     return fits
 

@@ -9,17 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sklearn import (
-    decomposition,
-    feature_selection,
-    impute,
-    kernel_approximation,
-    linear_model,
-    preprocessing,
-)
+from sklearn import decomposition, feature_selection, impute, kernel_approximation, preprocessing
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.linear_model._base import LinearModel
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from levelhead.estimators._forests import MOST_FEATURES
@@ -64,7 +58,8 @@ def _check_features(estimator: Any) -> None:
             f"{name}.n_features_in_ is {n!r}; it must be a whole number up to {MOST_FEATURES}"
         )
     names = held.get("feature_names_in_", ())
-    if len(names) not in (0, n) or not all(type(feature) is str for feature in names):
+    texts = all(type(feature) is str for feature in names) or type(names) is list  # skrub takes any name
+    if len(names) not in (0, n) or not texts:
         raise ModelFileError(f"{name}.feature_names_in_ does not name the {n} features")
     for cls, axes in _PER_FEATURE.items():
         for attribute, axis in axes.items() if isinstance(estimator, cls) else ():
@@ -93,6 +88,24 @@ def _steps_are_sound(steps: Any, entries: int = 2) -> bool:
     )
 
 
+def _columns_are_sound(model: Any, _: int) -> bool:
+    """Each part gets columns that there are, and those that it names."""
+    if not _steps_are_sound(model.transformers, 3) or not hasattr(model, "transformers_"):
+        return _steps_are_sound(model.transformers, 3)
+    there, names = range(model.n_features_in_), list(getattr(model, "feature_names_in_", []))
+    places = model._transformer_to_input_indices
+    return _steps_are_sound(model.transformers_, 3) and all(
+        all(type(place) is int and place in there for place in places[part])
+        and (not _are_names(columns) or [names.index(name) for name in columns] == places[part])
+        for part, _, columns in model.transformers_
+        if part in places
+    )
+
+
+def _are_names(columns: Any) -> bool:
+    return type(columns) is list and all(type(name) is str for name in columns)
+
+
 def _target_is_sound(model: Any, _: int) -> bool:
     """What is fitted predicts, and what is predicted can be turned back."""
     return not hasattr(model, "regressor_") or (
@@ -106,20 +119,6 @@ def _vector(*attributes: str, axis: int = 0) -> Mapping[str, int]:
     return dict.fromkeys(attributes, axis)
 
 
-_LINEAR = tuple(
-    getattr(linear_model, name)
-    for name in [
-        "BayesianRidge",
-        "ElasticNet",
-        "HuberRegressor",
-        "Lasso",
-        "LinearRegression",
-        "QuantileRegressor",
-        "Ridge",
-        "RidgeCV",
-        "TheilSenRegressor",
-    ]
-)
 _PER_FEATURE: Mapping[Any, Mapping[str, int]] = MappingProxyType(
     {
         preprocessing.StandardScaler: _vector("mean_", "var_", "scale_"),
@@ -139,17 +138,14 @@ _PER_FEATURE: Mapping[Any, Mapping[str, int]] = MappingProxyType(
         kernel_approximation.Nystroem: _vector("components_", axis=1),
         kernel_approximation.RBFSampler: _vector("random_weights_", axis=-2),
         TfidfTransformer: _vector("idf_"),
-        _LINEAR: _vector("coef_", axis=-1),
+        LinearModel: _vector("coef_", axis=-1),
     }
 )
 _CHECKS: Mapping[type, Callable[[Any, int], bool]] = MappingProxyType(
     {
         Pipeline: lambda pipeline, _: len(pipeline.steps) > 0 and _steps_are_sound(pipeline.steps),
         FeatureUnion: lambda union, _: _steps_are_sound(union.transformer_list),
-        ColumnTransformer: lambda columns, _: (
-            _steps_are_sound(columns.transformers, 3)
-            and _steps_are_sound(getattr(columns, "transformers_", []), 3)
-        ),
+        ColumnTransformer: _columns_are_sound,
         TransformedTargetRegressor: _target_is_sound,
         preprocessing.OneHotEncoder: _indices.one_hot_is_sound,
         preprocessing.PolynomialFeatures: _indices.polynomial_is_sound,
