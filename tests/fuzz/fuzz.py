@@ -23,8 +23,8 @@ SLOW_START = 600  # seconds in which kernels may have to be compiled
 class Worker:
     """The process that opens the files; started again when it has died."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, command, seconds=SECONDS):
+        self.command, self.seconds = command, seconds
         self.process = None
 
     def ask(self, name, seed):
@@ -34,10 +34,10 @@ class Worker:
         try:
             self.process.stdin.write(f"{name} {seed}\n".encode())
             self.process.stdin.flush()
-            line = self._line(SECONDS)
+            line = self._line(self.seconds)
         except TimeoutError:
             self.stop()
-            return "hang", f"no answer within {SECONDS} s"
+            return "hang", f"no answer within {self.seconds} s"
         if not line:
             code = self.process.wait()
             self.stop()
@@ -47,9 +47,8 @@ class Worker:
 
     def _start(self):
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, str(HERE / "worker.py"), str(self.folder)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
         if self._line(SLOW_START) != b"ready\n":
             raise RuntimeError("the worker does not start")
@@ -79,7 +78,7 @@ def run(seeds, only=None, report=None):
             save(model, Path(folder) / name)
         rows = {name: (X, subjects.LABELS) for name, (_, X) in models.items()}
         (Path(folder) / "subjects.pickle").write_bytes(pickle.dumps(rows))
-        worker, names = Worker(folder), sorted(models)
+        worker, names = Worker([sys.executable, str(HERE / "worker.py"), folder]), sorted(models)
         try:
             for k, seed in enumerate(seeds):
                 name = names[k % len(names)]

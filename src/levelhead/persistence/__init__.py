@@ -13,10 +13,11 @@ A model file is an uncompressed zip archive: `levelhead.json` describes the mode
 beside it in numpy's format, which other programs can read too. There is no pickle in it. What a file may
 name is an explicit list (`_allowed.py`): our estimators, scikit-learn's preprocessing, pipelines and linear
 models, and the parts of `tabular_pipeline`. A file that names anything else, or whose parts do not fit
-together, is refused before any of it is used. What opening a file can do is bounded by its size.
+together, is refused; any other works. What opening a file and predicting with it costs is bounded by its size.
 
 Other people's trees and boosting machines are not on the list: their compiled code follows the indices in a file
-blindly. The trees of `GCPBoostingRegressor` are kept as text, and every one is checked before LightGBM sees it.
+blindly. The trees of `GCPBoostingRegressor` are kept as text, and written anew from its numbers before LightGBM sees
+them.
 """
 
 import os

@@ -182,14 +182,10 @@ def _table(columns: Columns, names: Any) -> Any:
 
 def _raw_frame(vectorizer: Any) -> Any:
     """A frame for skrub's `TableVectorizer`, in the library that it was fitted with."""
-    columns = {
-        name: _cycle(_raw_values(steps), 3) for name, steps in vectorizer.all_processing_steps_.items()
-    }
-    everything = {name: columns.get(name, _cycle(list(_NUMBERS), 3)) for name in vectorizer.feature_names_in_}
-    library = importlib.import_module(
-        {"polars": "polars"}.get(vectorizer._preprocessors[0].module_name_, "pandas")
-    )
-    return library.DataFrame(everything)
+    steps, check = vectorizer.all_processing_steps_, vectorizer._preprocessors[0]
+    library = importlib.import_module("polars" if check.module_name_ == "polars" else "pandas")
+    names = zip(check.feature_names_in_, check.feature_names_out_, strict=True)
+    return library.DataFrame({given: _cycle(_raw_values(steps.get(name, [])), 3) for given, name in names})
 
 
 def _raw_values(steps: list[Any]) -> list[Any]:
