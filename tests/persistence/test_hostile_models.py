@@ -219,6 +219,37 @@ def test_patterns_that_take_for_ever(forged, pattern):
     refused(forged(model, forge), "CountVectorizer|token_pattern")
 
 
+def test_keys_of_one_hash(network, forged):
+    alike = {"set": [k * (2**61 - 1) for k in range(1000)]}
+    refused(
+        forged(network, lambda description, _: description["attributes"].update(verbose=alike)),
+        "few different",
+    )
+
+
+def test_a_function_that_would_start_processes(forged):
+    model = FunctionTransformer(np.tanh).fit(X)
+    changes = {
+        "func": {"function": "sklearn.feature_selection.mutual_info_regression"},
+        "kw_args": {"dict": [["y", [0.0] * N], ["n_jobs", 45]]},
+    }
+    refused(
+        forged(model, lambda description, _: description["attributes"].update(changes)), "FunctionTransformer"
+    )
+
+
+def test_a_time_zone_that_is_a_file(forged, instances):
+    skrub = pytest.importorskip("skrub")
+    frame = pd.DataFrame({"sold": pd.date_range("2020-01-01", periods=N, tz="UTC").astype(str)})
+    model = skrub.TableVectorizer().fit(frame)
+
+    def forge(description, _):
+        for parser in instances(description, "ToDatetime"):
+            parser["attributes"]["output_time_zone_"] = "dateutil//etc/passwd"
+
+    refused(forged(model, forge), "no time zone")
+
+
 def test_an_entry_that_makes_all_text_long(network, forged):
     header = {"descr": "<U268435455", "fortran_order": False, "shape": (0,)}
 

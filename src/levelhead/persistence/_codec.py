@@ -139,9 +139,9 @@ class Decoder:
         self._kinds: dict[str, Callable[[Any], Any]] = {
             "float": lambda text: {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[text],
             "tuple": lambda items: tuple(self._all(items)),
-            "set": lambda items: set(self._all(items)),
-            "frozenset": lambda items: frozenset(self._all(items)),
-            "dict": lambda pairs: {self.decode(k): self.decode(v) for k, v in pairs},
+            "set": lambda items: set(_keys(self._all(items))),
+            "frozenset": lambda items: frozenset(_keys(self._all(items))),
+            "dict": self._dict,
             "slice": lambda items: slice(*self._all(items)),
             "array": self._array,
             "objects": self._objects,
@@ -171,6 +171,10 @@ class Decoder:
 
     def _all(self, items: list[Any]) -> list[Any]:
         return [self.decode(item) for item in items]
+
+    def _dict(self, pairs: list[Any]) -> dict[Any, Any]:
+        keys = _keys([self.decode(k) for k, _ in pairs])
+        return dict(zip(keys, [self.decode(v) for _, v in pairs], strict=True))
 
     def _array(self, k: int) -> NDArray[Any]:
         array = self.arrays[_index(k)]
@@ -245,6 +249,13 @@ class Decoder:
 def _default_n_jobs(cls: type) -> int | None:
     given = signature(cls).parameters.get("n_jobs")
     return None if given is None else given.default
+
+
+def _keys(keys: list[Any]) -> list[Any]:
+    """The same keys: chosen to have one hash, they would make a set or dict take for ever."""
+    if len({hash(key) for key in keys}) < len(keys) // 2:
+        raise ModelFileError(f"{len(keys)} keys of a set or dict have few different hashes")
+    return keys
 
 
 def _index(k: Any) -> int:

@@ -4,7 +4,6 @@ A record's constructor checks some of that again; but constructors are written f
 may put anything into any field.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +17,7 @@ from levelhead.estimators._boosting import Shape
 from levelhead.estimators._forests import Forest
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.persistence._allowed import is_zone
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._checks import (
     Check,
@@ -37,7 +37,6 @@ from levelhead.theory.calibration import Calibration
 from levelhead.theory.separation import ContaminationEstimate
 
 _TINY, _HUGE = 1e-300, 1e300
-_ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+:-]+(/[A-Za-z0-9_+-]+)*")
 
 _floats, _positive = array(np.float64), number(_TINY, _HUGE)
 _members: Check = lambda value: array(np.float64, 1)(value) or array(np.float64, 2)(value)
@@ -122,7 +121,7 @@ def check_record(record: Any) -> None:
 def _check_words(cls: type, arguments: dict[str, Any]) -> None:
     """Records of others are types of dates: a unit and a time zone, which must not be taken for a path."""
     for name, value in arguments.items():
-        if value is not None and not (type(value) is str and _ZONE.fullmatch(value)):
+        if not is_zone(value):
             raise ModelFileError(f"{cls.__name__}.{name} is {value!r}, which is no unit and no time zone")
 
 

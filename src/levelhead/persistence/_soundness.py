@@ -115,6 +115,13 @@ def _target_is_sound(model: Any, _: int) -> bool:
     )
 
 
+def _are_elementwise(model: Any, _: int) -> bool:
+    """Functions of numpy alone: others on the list take settings of their own, a number of processes among them."""
+    return all(
+        function is None or isinstance(function, np.ufunc) for function in (model.func, model.inverse_func)
+    )
+
+
 def _vector(*attributes: str, axis: int = 0) -> Mapping[str, int]:
     return dict.fromkeys(attributes, axis)
 
@@ -146,7 +153,10 @@ _CHECKS: Mapping[type, Callable[[Any, int], bool]] = MappingProxyType(
         Pipeline: lambda pipeline, _: len(pipeline.steps) > 0 and _steps_are_sound(pipeline.steps),
         FeatureUnion: lambda union, _: _steps_are_sound(union.transformer_list),
         ColumnTransformer: _columns_are_sound,
-        TransformedTargetRegressor: _target_is_sound,
+        TransformedTargetRegressor: lambda model, size: (
+            _target_is_sound(model, size) and _are_elementwise(model, size)
+        ),
+        preprocessing.FunctionTransformer: _are_elementwise,
         preprocessing.OneHotEncoder: _indices.one_hot_is_sound,
         preprocessing.PolynomialFeatures: _indices.polynomial_is_sound,
         CountVectorizer: _indices.vocabulary_is_sound,

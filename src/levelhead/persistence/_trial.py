@@ -37,7 +37,7 @@ _MOST_ROWS = 1000
 _MOST_CELLS = 2**22
 # What numpy and Python say of parts that do not fit each other; rows of the right shape never cause it.
 _ABOUT_SHAPES = re.compile(
-    r"broadcast|core dimension|to unpack|not aligned|cannot reshape|inhomogeneous|truth value"
+    r"broadcast|core dimension|to unpack|not aligned|cannot reshape|inhomogeneous|truth value|too deep"
 )
 _TYPICAL = {
     StandardScaler: "mean_",
