@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -22,7 +23,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from levelhead import BayesianBetaRegressor, GCPBoostingRegressor, GCPRegressor, load, save
+from levelhead import BayesianBetaRegressor, CleanedRegressor, GCPBoostingRegressor, GCPRegressor, load, save
 from levelhead.persistence import ModelFileError, _allowed, _records
 
 pytestmark = pytest.mark.compiled
@@ -384,6 +385,12 @@ def test_what_load_would_refuse_cannot_be_saved(tmp_path):
     with pytest.raises(ModelFileError, match=r"GCPRegressor cannot be saved: .*networks_"):
         save(model, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_models_fitted_in_part_are_not_refused(tmp_path):
+    model = make_pipeline(StandardScaler().fit(X), CleanedRegressor(Ridge()))
+    with pytest.raises(NotFittedError):
+        load(save(model, tmp_path / "m")).predict(X)
 
 
 def test_models_that_complain_about_rows_are_not_refused(tmp_path):

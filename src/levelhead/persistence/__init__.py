@@ -64,10 +64,9 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
             file.flush()
             os.fsync(file.fileno())
         try:
-            load(partial)
+            _read(partial)
         except ModelFileError as error:
-            reason = str(error).removeprefix(f"{partial}: ")
-            raise ModelFileError(f"{type(model).__name__} cannot be saved: {reason}") from error
+            raise ModelFileError(f"{type(model).__name__} cannot be saved: {error}") from error
         _refuse_existing(target, overwrite)
         partial.replace(target)
     finally:
@@ -93,6 +92,13 @@ def load(path: AnyPath, *, n_jobs: int | None = None) -> Any:
     ModelFileError : the file is no model, is damaged, comes from a newer version, or asks for something that
         models are not made of.
     """
+    try:
+        return _read(path, n_jobs)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+
+
+def _read(path: AnyPath, n_jobs: int | None = None) -> Any:
     with Path(path).open("rb") as file:
         try:
             description, arrays, size = _archive.read(file)
@@ -100,16 +106,14 @@ def load(path: AnyPath, *, n_jobs: int | None = None) -> Any:
             if not isinstance(model, BaseEstimator):
                 raise ModelFileError(f"the file holds no estimator but {type(model).__name__!r}")
             _trial.run(model)
-        except ModelFileError as error:
-            raise ModelFileError(f"{os.fspath(path)}: {error}") from error
-        except MemoryError:  # says nothing about the file
+        except (ModelFileError, MemoryError):  # a lack of memory says nothing about the file
             raise
         except Warning:  # for those who turn warnings into errors: another version of scikit-learn wrote it
             raise
         # Numbers that do not fit together can fail in any constructor; to the reader it is all one: a bad file.
         except Exception as error:
             raise ModelFileError(
-                f"{os.fspath(path)} is damaged or was not written by levelhead.save: {error}"
+                f"the file is damaged or was not written by levelhead.save: {error}"
             ) from error
     return model
 

@@ -108,7 +108,7 @@ def _are_names(columns: Any) -> bool:
 
 def _target_is_sound(model: Any, _: int) -> bool:
     """What is fitted predicts, and what is predicted can be turned back."""
-    return not hasattr(model, "regressor_") or (
+    return not any(name.endswith("_") for name in vars(model)) or (
         hasattr(model.regressor_, "predict")
         and hasattr(model.transformer_, "inverse_transform")
         and model._training_dim in (1, 2)

@@ -87,7 +87,7 @@ def _answer(model: Any, rows: Any) -> None:
             given = f"{model.n_features_in_} features and gets {rows.shape[1]}"
             raise ModelFileError(f"{type(model).__name__} takes {given}")
         model._checked_inputs(rows, reset=False)
-    elif isinstance(model, CleanedRegressor):
+    elif isinstance(model, CleanedRegressor) and hasattr(model, "regressor_"):
         _answer(model.regressor_, rows)
     elif isinstance(model, TransformedTargetRegressor) and hasattr(model, "regressor_"):
         _answer(model.regressor_, rows)
