@@ -101,6 +101,11 @@ def test_encoders_with_fewer_columns_than_the_table(encoder, forged, instances):
 
     refused(forged(model, forge), f"{name}.categories_")
 
+    def spell(description, _):
+        instances(description, name)[-1]["attributes"]["categories_"][0] = "abcdef"
+
+    refused(forged(model, spell), f"{name} contradict")
+
 
 # ------------------------------------------------------------------ forests
 

@@ -30,8 +30,13 @@ def one_hot_is_sound(encoder: Any, _: int) -> bool:
     return all(_feature_is_sound(*part) for part in parts)
 
 
+def categories_are_sound(encoder: Any, _: int) -> bool:
+    """Each column has a vector of categories."""
+    return all(map(_is_looked_up, getattr(encoder, "categories_", [])))
+
+
 def _feature_is_sound(categories: Any, drop: Any, rare: Any, mapping: Any, n_columns: Any) -> bool:
-    if type(categories) is not np.ndarray or categories.ndim != 1 or not _sorted(categories):
+    if not _is_looked_up(categories):
         return False
     if (rare is None) != (mapping is None):
         return False
@@ -52,8 +57,10 @@ def _feature_is_sound(categories: Any, drop: Any, rare: Any, mapping: Any, n_col
     return type(n_columns) is int and n_columns == n_codes - (drop is not None)
 
 
-def _sorted(categories: Any) -> bool:
+def _is_looked_up(categories: Any) -> bool:
     """Numbers are looked up by bisection, and must ascend, NaN last; text is looked up by name."""
+    if type(categories) is not np.ndarray or categories.ndim != 1:
+        return False
     if categories.dtype.kind not in "biufc":
         return True
     known = categories[~np.isnan(categories)]

@@ -158,6 +158,8 @@ _CHECKS: Mapping[type, Callable[[Any, int], bool]] = MappingProxyType(
         ),
         preprocessing.FunctionTransformer: _are_elementwise,
         preprocessing.OneHotEncoder: _indices.one_hot_is_sound,
+        preprocessing.OrdinalEncoder: _indices.categories_are_sound,
+        preprocessing.TargetEncoder: _indices.categories_are_sound,
         preprocessing.PolynomialFeatures: _indices.polynomial_is_sound,
         CountVectorizer: _indices.vocabulary_is_sound,
     }
