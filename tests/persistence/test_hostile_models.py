@@ -107,6 +107,18 @@ def test_encoders_with_fewer_columns_than_the_table(encoder, forged, instances):
     refused(forged(model, spell), f"{name} contradict")
 
 
+def test_a_column_that_is_text_and_numbers(forged, instances):
+    table = WORDS.assign(x=RNG.integers(0, 5, N))
+    parts = make_column_transformer((StandardScaler(), ["x"]), (TargetEncoder(cv=3), ["x"]))
+    model = make_pipeline(parts, gcp()).fit(table, Y)
+
+    def forge(description, _):
+        words = {"objects": [[5], list("abcde")]}
+        instances(description, "TargetEncoder")[-1]["attributes"]["categories_"] = [words]
+
+    refused(forged(model, forge), "column 4 is text to one part")
+
+
 # ------------------------------------------------------------------ forests
 
 

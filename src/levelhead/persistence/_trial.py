@@ -153,12 +153,16 @@ def _accepted(part: Any) -> Columns | None:
 
 
 def _of_columns(transformer: Any) -> Columns:
-    columns: Columns = [list(_NUMBERS) for _ in range(transformer.n_features_in_)]
+    columns: Columns = [[] for _ in range(transformer.n_features_in_)]
     for name, part, _ in transformer.transformers_:
         places = transformer._transformer_to_input_indices.get(name, [])
         for place, values in zip(places, _accepted(part) or [], strict=False):
+            if columns[place] and _is_text(columns[place]) != _is_text(values):
+                raise ModelFileError(
+                    f"column {place} is text to one part of the model and numbers to another"
+                )
             columns[place] = values
-    return columns
+    return [values or list(_NUMBERS) for values in columns]
 
 
 def _cycle(values: list[Any], n: int) -> list[Any]:
