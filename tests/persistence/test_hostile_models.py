@@ -268,6 +268,16 @@ def test_a_time_zone_that_is_a_file(forged, instances):
     refused(forged(model, forge), "no time zone")
 
 
+def test_names_of_columns_that_differ(forged, instances):
+    skrub = pytest.importorskip("skrub")
+
+    def forge(description, _):
+        for check in instances(description, "CheckInputDataFrame"):
+            check["attributes"]["feature_names_in_"][2] = 10**9
+
+    refused(forged(skrub.TableVectorizer().fit(WORDS), forge), "names of the columns")
+
+
 def test_an_entry_that_makes_all_text_long(network, forged):
     header = {"descr": "<U268435455", "fortran_order": False, "shape": (0,)}
 

@@ -188,7 +188,9 @@ def _raw_frame(vectorizer: Any) -> Any:
     """A frame for skrub's `TableVectorizer`, in the library that it was fitted with."""
     steps, check = vectorizer.all_processing_steps_, vectorizer._preprocessors[0]
     library = importlib.import_module("polars" if check.module_name_ == "polars" else "pandas")
-    names = zip(check.feature_names_in_, check.feature_names_out_, strict=True)
+    names = list(zip(check.feature_names_in_, check.feature_names_out_, strict=True))
+    if not all(name.startswith(str(given)) for given, name in names):  # copies of a name get an ending
+        raise ModelFileError("the names of the columns contradict each other")
     return library.DataFrame({given: _cycle(_raw_values(steps.get(name, [])), 3) for given, name in names})
 
 
