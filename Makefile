@@ -66,6 +66,13 @@ bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py
 	$(BIN)/python bench/engine.py
 
+# Random changes of model files, each of which must be refused or work: COUNT of them, from the seed SEED on.
+.PHONY: fuzz
+COUNT ?= 20000
+SEED ?= 0
+fuzz: $(call has,dev)
+	$(BIN)/python tests/fuzz/fuzz.py $(COUNT) --seed $(SEED)
+
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage
 

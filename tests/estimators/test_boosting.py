@@ -112,7 +112,7 @@ def test_no_leaf_of_the_scale_stands_on_few_labels():
     growth = GCPBoostingRegressor(max_iter=400, n_jobs=1).fit(X, y)._growth(300)
     grown = _boosting.grow(X, y, np.ones(300), fold, growth, seed=0)
     for k, forest in enumerate(grown.scale_forests):
-        leaves = forest._booster.predict(X[fold != k], pred_leaf=True)
+        leaves = forest._booster.predict(X[fold != k][:, forest._features], pred_leaf=True)
         assert min(np.unique(tree, return_counts=True)[1].min() for tree in leaves.T) >= 20
 
 

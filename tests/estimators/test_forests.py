@@ -104,13 +104,20 @@ def entry(k, value):
         ("decision_type", entry(0, 16), "kind of decision"),
         ("decision_type", entry(0, 12), "kind of decision"),
         ("threshold", entry(0, "nan"), "has the line"),
-        ("leaf_value", entry(0, "inf"), "has the line"),
+        ("leaf_value", entry(0, "inf"), "finite"),
         ("leaf_value", entry(0, "1e999"), "finite"),
         ("leaf_value", lambda _: None, "entries"),
         ("cat_boundaries", entry(-1, 10**9), "entries"),
         ("cat_boundaries", entry(0, 1), "entries|fit its splits"),
         ("cat_threshold", entry(0, 2**32), "32 bits"),
         ("shrinkage", lambda _: "1\nfile=/etc/passwd", "has the line"),
+        ("num_leaves", lambda text: text.replace("8", "٨"), "has the line"),
+        ("split_feature", entry(0, "١"), "has the line"),
+        ("decision_type", entry(0, "２"), "has the line"),
+        ("left_child", entry(0, "1_0"), "has the line"),
+        ("threshold", entry(0, "٥٠٠٠٠١"), "has the line"),
+        ("cat_boundaries", entry(-1, "٥٠٠٠٠١"), "has the line"),
+        ("leaf_value", entry(0, "0x10"), "has the line"),
     ],
 )
 def test_what_no_tree_can_be_is_refused(forest, name, change, message):
@@ -135,7 +142,24 @@ def test_only_checked_lines_reach_the_library(forest):
     assert told == forest
 
 
-@pytest.mark.parametrize("n_features", [0, -1, 2**30])
+def test_the_text_is_written_anew_from_its_numbers(forest):
+    other = altered(forest, "leaf_value", entry(0, "0.10"))
+    assert "leaf_value=0.10 " in other
+    told = Forest(4, other).text
+    assert "leaf_value=0.10000000000000001 " in told
+    spelled = altered(forest, "split_feature", lambda text: " ".join(f"00{k}" for k in text.split()))
+    assert Forest(4, spelled) == forest
+
+
+def test_memory_does_not_grow_with_columns_that_no_tree_looks_at(forest):
+    wide = Forest(2**20, forest.text)
+    assert len(wide._booster.feature_name()) == len(forest._features)
+    places = np.zeros((3, 2**12))
+    places[:, :4] = NEW[:3]
+    np.testing.assert_array_equal(Forest(2**12, forest.text).predict(places), forest.predict(NEW[:3]))
+
+
+@pytest.mark.parametrize("n_features", [0, -1, 2**24])
 def test_an_absurd_number_of_features_is_refused(forest, n_features):
     with pytest.raises(ValueError, match="features"):
         Forest(n_features, forest.text)

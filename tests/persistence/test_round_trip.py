@@ -239,6 +239,35 @@ def test_frames_with_categories(encoder, tmp_path):
     assert list(again.feature_names_in_) == list(FRAME.columns)
 
 
+CHOICES = {
+    "slice": make_column_transformer((StandardScaler(), slice(0, 2)), remainder="passthrough"),
+    "mask": make_column_transformer((StandardScaler(), [True, False, True]), remainder=RobustScaler()),
+    "places": make_column_transformer((StandardScaler(), [0]), ("passthrough", [2]), ("drop", [1])),
+    "frames": make_column_transformer((StandardScaler(), ["a"]), remainder="passthrough").set_output(
+        transform="pandas"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [(name, library) for name in ("slice", "mask", "places") for library in ("numpy", "pandas", "polars")]
+    + [("frames", "pandas"), ("frames", "polars")],
+)
+def test_columns_however_they_are_chosen(name, library, tmp_path):
+    names = list("abc")
+    table = {"numpy": X, "pandas": pd.DataFrame(X, columns=names), "polars": pl.DataFrame(X, names)}[library]
+    model = make_pipeline(clone(CHOICES[name]), gcp()).fit(table, Y)
+    again = load(save(model, tmp_path / "m"))
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+
+
+def test_tables_whose_columns_are_numbered(tmp_path):
+    frame = FRAME.set_axis(range(FRAME.shape[1]), axis=1)
+    model = tabular_pipeline(gcp()).fit(frame, Y)
+    np.testing.assert_array_equal(load(save(model, tmp_path / "m")).predict(frame), model.predict(frame))
+
+
 def test_numbers_as_categories_with_a_missing_one(tmp_path):
     table = np.column_stack([np.where(np.arange(N) % 5 == 0, np.nan, np.arange(N) % 5), X[:, 0]])
     model = make_pipeline(make_column_transformer((OneHotEncoder(), [0]), remainder="passthrough"), gcp())

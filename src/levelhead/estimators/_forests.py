@@ -1,7 +1,7 @@
 """Boosted trees as plain text that is safe to read, whoever wrote it.
 
-LightGBM reads models with compiled code that follows the indices in them. A `Forest` therefore takes its text apart,
-checks every tree, and hands LightGBM only what it has rebuilt from the checked parts.
+LightGBM reads models with compiled code that follows the indices in them. A `Forest` therefore parses its text into
+numbers, checks every tree, and writes the text anew from these numbers: LightGBM reads only what was understood.
 """
 
 import importlib
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 _HEADER = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
 _MOST_LEAVES = 131_072  # LightGBM's own limit
-_MOST_FEATURES = 2**24
-_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-_LINE = re.compile(rf"(\w+)=((?:{_NUMBER})(?: {_NUMBER})*)?")
-_THRESHOLDS = re.compile(
-    rf"(threshold)=((?:{_NUMBER}|-?inf)(?: (?:{_NUMBER}|-?inf))*)?"
-)  # ∞ parts gaps from the rest
+MOST_FEATURES = 2**20
+# ASCII, because other alphabets have digits that Python reads and LightGBM does not.
+_NUMBER = r"-?(?:[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?|inf)"
+_LINE = re.compile(rf"([a-z_]+)=((?:{_NUMBER})(?: {_NUMBER})*)?")
+_INTEGERS = re.compile(r"-?[0-9]{1,18}(?: -?[0-9]{1,18})*")
 _CATEGORICAL, _DECISIONS = 1, 16  # bits of a decision: categorical, default left, two for how gaps are met
 _USED = re.compile(
     "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
     "|cat_threshold)=.+$",
     re.MULTILINE,
 )
+_SPLITS = re.compile("^split_feature=(.+)$", re.MULTILINE)
 _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
 
 
@@ -54,10 +54,10 @@ class Forest:
     text: str
 
     def __post_init__(self) -> None:
-        if not 1 <= self.n_features <= _MOST_FEATURES:
-            raise ValueError(f"a forest of {self.n_features} features")
+        if not 1 <= self.n_features <= MOST_FEATURES:
+            raise ValueError(f"a forest of {self.n_features} features; at most {MOST_FEATURES} are possible")
         blocks = self.text.split("\n\n")
-        object.__setattr__(self, "text", "\n\n".join(_checked(block, self.n_features) for block in blocks))
+        object.__setattr__(self, "text", "\n\n".join(_rewritten(block, self.n_features) for block in blocks))
 
     @classmethod
     def of(cls, booster: Any, n_rounds: int) -> "Forest":
@@ -93,43 +93,55 @@ class Forest:
         return self.text.count("\n\n") + 1
 
     @cached_property
+    def _features(self) -> NDArray[np.int64]:
+        """Columns that splits look at: LightGBM gets no others, so its memory is bounded by the text."""
+        used = {int(feature) for line in _SPLITS.findall(self.text) for feature in line.split()}
+        return np.array(sorted(used or {0}))
+
+    @cached_property
     def _booster(self) -> Any:
-        names = " ".join(f"x{k}" for k in range(self.n_features))
-        trees = [f"Tree={k}\n{block}\n\n" for k, block in enumerate(self.text.split("\n\n"))]
-        header = f"{_HEADER}max_feature_idx={self.n_features - 1}\nfeature_names={names}\n"
-        header += f"feature_infos={' '.join(['none'] * self.n_features)}\n\n"
+        place = {str(feature): str(k) for k, feature in enumerate(self._features)}
+        renumbered = _SPLITS.sub(
+            lambda line: "split_feature=" + " ".join(place[feature] for feature in line[1].split()), self.text
+        )
+        names = " ".join(f"x{k}" for k in range(len(place)))
+        trees = [f"Tree={k}\n{block}\n\n" for k, block in enumerate(renumbered.split("\n\n"))]
+        header = f"{_HEADER}max_feature_idx={len(place) - 1}\nfeature_names={names}\n"
+        header += f"feature_infos={' '.join(['none'] * len(place))}\n\n"
         return lightgbm().Booster(model_str=f"{header}{''.join(trees)}end of trees\n")
 
     def predict(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
         """The sum for every row."""
-        return np.asarray(self._booster.predict(X, num_threads=n_threads), dtype=np.float64)
+        used = X if len(self._features) == X.shape[1] else np.ascontiguousarray(X[:, self._features])
+        return np.asarray(self._booster.predict(used, num_threads=n_threads), dtype=np.float64)
 
 
-def _checked(block: str, n_features: int) -> str:
-    """One tree, rebuilt from lines that were understood; refuses what no tree can be."""
-    lines = [_LINE.fullmatch(line) or _THRESHOLDS.fullmatch(line) for line in block.split("\n")]
+def _rewritten(block: str, n_features: int) -> str:
+    """One tree, written anew from its numbers; refuses what no tree can be."""
+    lines = [_LINE.fullmatch(line) for line in block.split("\n")]
     if not all(lines):
-        raise ValueError(f"a tree has the line {block.splitlines()[lines.index(None)][:80]!r}")
+        raise ValueError(f"a tree has the line {block.split(chr(10))[lines.index(None)][:80]!r}")
     given = {line[1]: line[2] or "" for line in lines if line}
-    n_leaves, n_categorical = _whole(given, "num_leaves", 1)[0], _whole(given, "num_cat", 1)[0]
+    n_leaves, n_categorical = (
+        int(_integers(given, "num_leaves", 1)[0]),
+        int(_integers(given, "num_cat", 1)[0]),
+    )
     if not 1 <= n_leaves <= _MOST_LEAVES or not 0 <= n_categorical < n_leaves:
         raise ValueError(f"a tree has {n_leaves} leaves and {n_categorical} categorical splits")
-    told = {"num_leaves": str(n_leaves), "num_cat": str(n_categorical)}
+    tree: dict[str, NDArray[Any]] = {"num_leaves": np.array([n_leaves]), "num_cat": np.array([n_categorical])}
     if n_leaves > 1:
-        nodes = {name: _whole(given, name, n_leaves - 1) for name in _NODE_INTS}
-        _numbers(given, "threshold", n_leaves - 1)
+        nodes = {name: _integers(given, name, n_leaves - 1) for name in _NODE_INTS}
+        threshold = _floats(given, "threshold", n_leaves - 1)
         _check_nodes(nodes, n_features)
-        told |= {name: given[name] for name in ("split_feature", "threshold", "decision_type")}
-        told |= {name: given[name] for name in ("left_child", "right_child")}
-        _check_categories(given, nodes, n_categorical)
-    if not np.isfinite(_numbers(given, "leaf_value", n_leaves)).all():
+        tree |= {"split_feature": nodes["split_feature"], "threshold": threshold}
+        tree |= {name: nodes[name] for name in _NODE_INTS[1:]}
+    tree["leaf_value"] = _floats(given, "leaf_value", n_leaves)
+    if not np.isfinite(tree["leaf_value"]).all():
         raise ValueError("a tree has leaves without a finite value")
-    told["leaf_value"] = given["leaf_value"]
-    if n_categorical:
-        told |= {name: given[name] for name in ("cat_boundaries", "cat_threshold")}
-    # LightGBM reads these too, though no prediction needs them.
-    told["shrinkage"] = "1"
-    return "\n".join(f"{name}={value}" for name, value in told.items())
+    if n_leaves > 1:
+        tree |= _sets_of_categories(given, nodes["decision_type"], threshold, n_categorical)
+    # LightGBM reads the shrinkage too, though no prediction needs it.
+    return "\n".join([*(f"{name}={_written(numbers)}" for name, numbers in tree.items()), "shrinkage=1"])
 
 
 def _check_nodes(nodes: dict[str, NDArray[np.int64]], n_features: int) -> None:
@@ -152,32 +164,41 @@ def _check_nodes(nodes: dict[str, NDArray[np.int64]], n_features: int) -> None:
         raise ValueError("a tree has a kind of decision that there is not")
 
 
-def _check_categories(given: dict[str, str], nodes: dict[str, NDArray[np.int64]], n: int) -> None:
+def _sets_of_categories(
+    given: dict[str, str], decisions: NDArray[np.int64], threshold: NDArray[np.float64], n: int
+) -> dict[str, NDArray[Any]]:
     """Sets of categories are bits of words; thresholds of categorical splits number the sets."""
-    categorical = (nodes["decision_type"] & _CATEGORICAL).astype(bool)
+    categorical = (decisions & _CATEGORICAL).astype(bool)
     if categorical.sum() != n:
         raise ValueError(f"a tree declares {n} categorical splits and has {categorical.sum()}")
     if not n:
-        return
-    sets = np.array(given["threshold"].split())[categorical].astype(np.float64)
-    bounds = _whole(given, "cat_boundaries", n + 1)
-    words = _whole(given, "cat_threshold", int(bounds[-1]))
+        return {}
+    bounds = _integers(given, "cat_boundaries", n + 1)
+    words = _integers(given, "cat_threshold", int(bounds[-1]))
     ascending = bounds[0] == 0 and (np.diff(bounds) > 0).all()
-    if not ascending or not np.array_equal(np.sort(sets), np.arange(n)):
+    if not ascending or not np.array_equal(np.sort(threshold[categorical]), np.arange(n)):
         raise ValueError("the sets of categories of a tree do not fit its splits")
     if words.min() < 0 or words.max() >= 2**32:
         raise ValueError("the sets of categories of a tree are no words of 32 bits")
+    return {"cat_boundaries": bounds, "cat_threshold": words}
 
 
-def _whole(given: dict[str, str], name: str, n: int) -> NDArray[np.int64]:
-    texts = given.get(name, "").split()
-    if len(texts) != n or any("." in text or "e" in text or len(text) > 18 for text in texts):
-        raise ValueError(f"{name} of a tree has {len(texts)} entries; needed: {n} whole numbers")
-    return np.array(texts, dtype=np.int64)
+def _integers(given: dict[str, str], name: str, n: int) -> NDArray[np.int64]:
+    text = given.get(name, "")
+    if not _INTEGERS.fullmatch(text) or text.count(" ") != n - 1:
+        raise ValueError(f"{name} of a tree has {len(text.split())} entries; needed: {n} whole numbers")
+    return np.array([int(entry) for entry in text.split(" ")], dtype=np.int64)
 
 
-def _numbers(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
-    texts = given.get(name, "").split()
-    if len(texts) != n:
-        raise ValueError(f"{name} of a tree has {len(texts)} entries; needed: {n}")
-    return np.array(texts, dtype=np.float64)
+def _floats(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
+    entries = given.get(name, "").split()
+    if len(entries) != n:
+        raise ValueError(f"{name} of a tree has {len(entries)} entries; needed: {n}")
+    return np.array([float(entry) for entry in entries])
+
+
+def _written(numbers: NDArray[Any]) -> str:
+    """Seventeen digits, which give back every float exactly."""
+    if numbers.dtype.kind == "i":
+        return " ".join(map(str, numbers.tolist()))
+    return " ".join(f"{number:.17g}" for number in numbers.tolist())

@@ -6,6 +6,7 @@ scikit-learn's trees are missing, and random generators; our forests are text th
 """
 
 import importlib
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields as dataclass_fields
 from functools import cache
@@ -89,6 +90,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
 # Settings through which a model could reach out of its file: a cache on disk, which is read with pickle; and
 # text that is taken for the name of a file.
 _FIXED = {"memory": None, "input": "content"}
+_ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+:-]+(/[A-Za-z0-9_+-]+)*")
 
 
 @cache
@@ -134,13 +136,22 @@ def parts(name: str, cls: type) -> Parts:
     return {field: attrgetter(field) for field in names}
 
 
-def check_attributes(attributes: Any, where: str, error: type[Exception]) -> None:
+def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:
     """Refuse what no attribute may be called, and settings that reach out of the file."""
     for name, value in attributes.items():
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             raise error(f"{where} has an attribute {name!r}, which no model has")
+        if hasattr(cls, name):  # a method, or a constant that its class relies on
+            raise error(f"{where} has an attribute {name!r} in the place of what its class defines")
         if name in _FIXED and value != _FIXED[name]:
             raise error(f"{where}.{name} is {value!r}; in a model file it can only be {_FIXED[name]!r}")
+        if name == "output_time_zone_" and not is_zone(value):
+            raise error(f"{where}.{name} is {value!r}, which is no time zone")
+
+
+def is_zone(value: Any) -> bool:
+    """Whether a value is None or names a unit or a time zone, and cannot be taken for the path of a file."""
+    return value is None or (type(value) is str and _ZONE.fullmatch(value) is not None)
 
 
 def _get(name: str) -> Any:

@@ -22,6 +22,7 @@ FORMAT = "levelhead model"
 VERSION = 1
 DOCUMENT = "levelhead.json"
 _KINDS = "biufcmMSU"  # plain numbers, dates and text; never Python objects
+_LARGEST_ITEM = 2**16  # bytes: numpy makes text that is compared with such an entry as long
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model always gives the same bytes
 
 
@@ -52,8 +53,8 @@ def write(file: IO[bytes], description: Any, arrays: Sequence[NDArray[Any]]) -> 
             archive.writestr(zipfile.ZipInfo(_name(k), _EPOCH), content.getvalue())
 
 
-def read(file: IO[bytes]) -> tuple[Any, list[NDArray[Any]]]:
-    """Description and arrays, or a `ModelFileError`."""
+def read(file: IO[bytes]) -> tuple[Any, list[NDArray[Any]], int]:
+    """Description, arrays and the size of the file in bytes, or a `ModelFileError`."""
     size = os.fstat(file.fileno()).st_size
     head = file.read(4)
     if head[:1] == b"\x80":
@@ -65,7 +66,7 @@ def read(file: IO[bytes]) -> tuple[Any, list[NDArray[Any]]]:
             document = _document(archive, size)
             names = [_name(k) for k in range(document["arrays"])]
             _check_members(archive, [DOCUMENT, *names], size)
-            return document["model"], [array(archive.read(name), name) for name in names]
+            return document["model"], [array(archive.read(name), name) for name in names], size
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise ModelFileError(f"the file is damaged or cut short ({error}); get it again") from error
 
@@ -80,6 +81,8 @@ def array(content: bytes, name: str) -> NDArray[Any]:
     shape, _, dtype = header(stream)
     if dtype.kind not in _KINDS or dtype.hasobject:
         raise ModelFileError(f"{name} holds {dtype}; arrays in a model are plain numbers, dates or text")
+    if dtype.itemsize > _LARGEST_ITEM:
+        raise ModelFileError(f"{name} holds {dtype}; an entry may have {_LARGEST_ITEM} bytes")
     if any(length < 0 for length in shape):
         raise ModelFileError(f"{name} declares the shape {shape}")
     declared, there = prod(shape) * dtype.itemsize, len(content) - stream.tell()

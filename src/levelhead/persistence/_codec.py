@@ -7,6 +7,7 @@ twice are written once.
 """
 
 from collections.abc import Callable
+from inspect import signature
 from math import isfinite
 from typing import Any
 
@@ -14,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from levelhead.persistence import _allowed, _soundness
+from levelhead.persistence import _allowed, _records, _soundness
 from levelhead.persistence._archive import ModelFileError
 
 _BUILTINS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, object)}
 _NUMPY_TYPES = "biufcSUmMO"
 _SCALARS = "biufcSUmM"
-_MOST_MENTIONS = 8
+_MOST_MENTIONS = 16
+_LARGEST_TYPE = 2**16  # bytes: values that are compared with such text become as long
 
 
 class Encoder:
@@ -105,7 +107,7 @@ class Encoder:
         state = value.__getstate__() or {}
         if not isinstance(state, dict):
             raise _cannot(value, where)
-        _allowed.check_attributes(state, where, TypeError)
+        _allowed.check_attributes(type(value), state, where, TypeError)
         attributes = {k: self.encode(v, f"{where}.{k}") for k, v in state.items()}
         return {"instance": name, "number": number, "attributes": attributes}
 
@@ -116,19 +118,30 @@ class Encoder:
 
 
 class Decoder:
-    """Rebuilds a model from JSON and arrays."""
+    """Rebuilds a model from JSON and arrays.
 
-    def __init__(self, arrays: list[NDArray[Any]]) -> None:
+    Parameters
+    ----------
+    arrays : what the JSON calls by number.
+    size : bytes of the file. What is mentioned twice counts twice, and all of it may be a few times as large:
+        so neither memory nor the work of an answer can grow without the file.
+    n_jobs : set in every part that has such a parameter; by default to what the part's constructor has. What
+        the file says does not count: how many threads or processes to use is the reader's choice.
+    """
+
+    def __init__(self, arrays: list[NDArray[Any]], size: int, n_jobs: int | None = None) -> None:
         self.arrays = arrays
-        # Some constructors copy their arrays: a file that names one array a million times must not get them all.
-        self._room = 2**20 + _MOST_MENTIONS * sum(array.nbytes for array in arrays)
+        self._size = size
+        self._n_jobs = n_jobs
+        self._spent = 0
+        self._costs: dict[int, int] = {}
         self._instances: dict[int, Any] = {}
         self._kinds: dict[str, Callable[[Any], Any]] = {
             "float": lambda text: {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[text],
             "tuple": lambda items: tuple(self._all(items)),
-            "set": lambda items: set(self._all(items)),
-            "frozenset": lambda items: frozenset(self._all(items)),
-            "dict": lambda pairs: {self.decode(k): self.decode(v) for k, v in pairs},
+            "set": lambda items: set(_keys(self._all(items))),
+            "frozenset": lambda items: frozenset(_keys(self._all(items))),
+            "dict": self._dict,
             "slice": lambda items: slice(*self._all(items)),
             "array": self._array,
             "objects": self._objects,
@@ -137,11 +150,12 @@ class Decoder:
             "builtin": lambda name: _BUILTINS[name],
             "numpy type": lambda name: _dtype(name, _SCALARS).type,
             "function": lambda name: _allowed.resolve(name, _allowed.FUNCTIONS),
-            "same": lambda k: self._instances[_index(k)],
+            "same": self._same,
         }
 
     def decode(self, value: Any) -> Any:
         """The value that a piece of JSON describes."""
+        self._spend(len(value) if isinstance(value, str) else 1)
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         if isinstance(value, list):
@@ -158,12 +172,31 @@ class Decoder:
     def _all(self, items: list[Any]) -> list[Any]:
         return [self.decode(item) for item in items]
 
+    def _dict(self, pairs: list[Any]) -> dict[Any, Any]:
+        keys = _keys([self.decode(k) for k, _ in pairs])
+        return dict(zip(keys, [self.decode(v) for _, v in pairs], strict=True))
+
     def _array(self, k: int) -> NDArray[Any]:
         array = self.arrays[_index(k)]
-        self._room -= array.nbytes
-        if self._room < 0:
-            raise ModelFileError("the file mentions the same arrays over and over")
+        self._spend(array.nbytes)
         return array
+
+    def _same(self, k: int) -> Any:
+        if _index(k) in self._instances and k not in self._costs:
+            raise ModelFileError("a part of the model contains itself")
+        self._spend(self._costs[k])
+        return self._instances[k]
+
+    def _owner(self, value: Any) -> Any:
+        """The estimator whose metadata request this is: the one way in which a part may refer to what holds it."""
+        if isinstance(value, dict) and set(value) == {"same"}:
+            return self._instances[_index(value["same"])]
+        return self.decode(value)
+
+    def _spend(self, cost: int) -> None:
+        self._spent += cost
+        if self._spent > 2**20 + _MOST_MENTIONS * self._size:
+            raise ModelFileError("the file mentions the same arrays or parts over and over")
 
     def _objects(self, content: list[Any]) -> NDArray[Any]:
         shape, items = content
@@ -184,25 +217,45 @@ class Decoder:
         if set(fields) != set(expected):
             raise ModelFileError(f"{name} has the fields {', '.join(fields)}; needed: {', '.join(expected)}")
         arguments = {k: self.decode(v) for k, v in fields.items()}
-        _soundness.check_record(cls, arguments)
-        return cls(**arguments)
+        _records.check_fields(cls, arguments)
+        record = cls(**arguments)
+        _records.check_record(record)
+        return record
 
     def _instance(self, name: str, number: int, attributes: dict[str, Any]) -> Any:
         cls = _allowed.resolve(name, _allowed.classes())
-        instance = self._instances[_index(number)] = cls.__new__(cls)
-        state = {k: self.decode(v) for k, v in attributes.items()}
-        _allowed.check_attributes(state, name, ModelFileError)
+        if _index(number) in self._instances:
+            raise ModelFileError(f"two instances have the number {number}")
+        before, instance = self._spent, cls.__new__(cls)
+        self._instances[number] = instance
+        state = {k: self._owner(v) if k == "owner" else self.decode(v) for k, v in attributes.items()}
+        _allowed.check_attributes(cls, state, name, ModelFileError)
         if isinstance(instance, BaseEstimator):
             missing = set(cls._get_param_names()) - set(state)
             if missing:
                 raise ModelFileError(
                     f"{name} lacks the parameters {', '.join(sorted(missing))}: another version wrote the file"
                 )
+            if "n_jobs" in state:
+                state["n_jobs"] = _default_n_jobs(cls) if self._n_jobs is None else self._n_jobs
             BaseEstimator.__setstate__(instance, state)  # warns if another version of scikit-learn wrote it
         else:
             vars(instance).update(state)
-        _soundness.check_instance(instance)
+        _soundness.check_instance(instance, self._size)
+        self._costs[number] = self._spent - before
         return instance
+
+
+def _default_n_jobs(cls: type) -> int | None:
+    given = signature(cls).parameters.get("n_jobs")
+    return None if given is None else given.default
+
+
+def _keys(keys: list[Any]) -> list[Any]:
+    """The same keys: chosen to have one hash, they would make a set or dict take for ever."""
+    if len({hash(key) for key in keys}) < len(keys) // 2:
+        raise ModelFileError(f"{len(keys)} keys of a set or dict have few different hashes")
+    return keys
 
 
 def _index(k: Any) -> int:
@@ -213,7 +266,7 @@ def _index(k: Any) -> int:
 
 def _dtype(text: str, kinds: str) -> np.dtype[Any]:
     dtype = np.dtype(str(text))
-    if dtype.kind not in kinds or dtype.names is not None:
+    if dtype.kind not in kinds or dtype.names is not None or dtype.itemsize > _LARGEST_TYPE:
         raise ModelFileError(f"the type {text!r} does not occur in models")
     return dtype
 

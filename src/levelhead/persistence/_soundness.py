@@ -1,130 +1,166 @@
-"""Checks of what was rebuilt from a file, before compiled code relies on it.
+"""Checks of instances that were rebuilt from a file, before anything relies on them.
 
-Most code fails with a Python error when its numbers do not fit together. The exceptions are here: kernels and
-sparse matrices that follow sizes and indices without looking, so that a crafted file could make them write
-beyond their memory.
+Settings are checked by scikit-learn's own rules, arrays by the number of features, steps by their form; what compiled
+code would follow without looking is checked in `_indices.py`, and our own estimators in `_estimators.py`.
 """
 
-import re
-import types
-from collections.abc import Callable
-from itertools import pairwise
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import OneHotEncoder
+from sklearn import decomposition, feature_selection, impute, kernel_approximation, preprocessing
+from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.linear_model._base import LinearModel
+from sklearn.pipeline import FeatureUnion, Pipeline
 
-from levelhead.engine import Network
-from levelhead.estimators._forests import Forest
+from levelhead.estimators._forests import MOST_FEATURES
+from levelhead.persistence import _estimators, _indices
 from levelhead.persistence._archive import ModelFileError
 
 
-def check_record(cls: type, arguments: dict[str, Any]) -> None:
-    """Refuse arguments that are not of the types which a record declares for its fields."""
-    ours = cls.__module__.startswith("levelhead.")
-    if not ours:
-        _check_words(cls, arguments)
-    hints = get_type_hints(cls) if ours else {}
-    for name, value in arguments.items():
-        if name in hints and not _fits(value, hints[name]):
-            raise ModelFileError(f"{cls.__name__}.{name} is {type(value).__name__!r}, not {hints[name]}")
-
-
-def check_instance(instance: Any) -> None:
-    """Refuse instances whose sizes and indices contradict each other."""
+def check_instance(instance: Any, size: int) -> None:
+    """Refuse instances whose attributes cannot be, or contradict each other, in a file of so many bytes."""
+    wrong = _estimators.complaint(instance)
+    if wrong is not None:
+        raise ModelFileError(f"{type(instance).__name__}: {wrong}")
+    if isinstance(instance, BaseEstimator):
+        _check_settings(instance)
+        _check_features(instance)
     for cls, check in _CHECKS.items():
         if isinstance(instance, cls):
             try:
-                sound = check(instance)
+                sound = check(instance, size)
             except Exception:  # whatever does not even have the right types
                 sound = False
             if not sound:
                 raise ModelFileError(f"the parts of {type(instance).__name__} contradict each other")
-    for name, kind in _PARTS.items():
-        parts = vars(instance).get(name, [])
-        if type(parts) is not list or not all(type(part) is kind for part in parts):
-            raise ModelFileError(
-                f"{type(instance).__name__}.{name} holds something that is no {kind.__name__.lower()}"
-            )
 
 
-def _check_words(cls: type, arguments: dict[str, Any]) -> None:
-    """Records of others are types of dates: a unit and a time zone, which must not be taken for a path."""
-    for name, value in arguments.items():
-        plain = type(value) is str and re.fullmatch(r"(?!dateutil)[A-Za-z0-9_+:-]+(/[A-Za-z0-9_+-]+)*", value)
-        if value is not None and not plain:
-            raise ModelFileError(f"{cls.__name__}.{name} is {value!r}, which is no unit and no time zone")
+def _check_settings(estimator: Any) -> None:
+    if hasattr(type(estimator), "_parameter_constraints"):
+        try:
+            estimator._validate_params()
+        except ValueError as error:
+            raise ModelFileError(str(error)) from error
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type: of those that occur in records."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, option) for option in arguments)
-    if origin is Literal:
-        return value in arguments
-    if origin is tuple:
-        return type(value) is tuple and all(_fits(item, arguments[0]) for item in value)
-    if origin is np.ndarray:
-        declared = get_args(arguments[1])[0]
-        return type(value) is np.ndarray and (not isinstance(declared, type) or value.dtype.type is declared)
-    if hint is float:
-        return type(value) in (float, int, np.float64)
-    return type(value) is hint
+def _check_features(estimator: Any) -> None:
+    """The number of features, their names, and arrays with one entry for each of them."""
+    held, name = vars(estimator), type(estimator).__name__
+    n = held.get("n_features_in_")
+    if n is None:
+        return
+    if type(n) is not int or not 0 <= n <= MOST_FEATURES:
+        raise ModelFileError(
+            f"{name}.n_features_in_ is {n!r}; it must be a whole number up to {MOST_FEATURES}"
+        )
+    names = held.get("feature_names_in_", ())
+    texts = all(type(feature) is str for feature in names) or type(names) is list  # skrub takes any name
+    if len(names) not in (0, n) or not texts:
+        raise ModelFileError(f"{name}.feature_names_in_ does not name the {n} features")
+    for cls, axes in _PER_FEATURE.items():
+        for attribute, axis in axes.items() if isinstance(estimator, cls) else ():
+            value = held.get(attribute)
+            if value is not None and not _has_length(value, axis, n):
+                raise ModelFileError(f"{name}.{attribute} has not one entry for each of {n} features")
 
 
-def _one_hot_is_sound(encoder: Any) -> bool:
-    """Every code that a category can get lies within the columns that are there for it."""
-    if not hasattr(encoder, "categories_"):
-        return True
-    columns, n_features = encoder._n_features_outs, len(encoder.categories_)
-    dropped = encoder._drop_idx_after_grouping
-    dropped = [None] * n_features if dropped is None else list(dropped)
-    mapped = encoder._default_to_infrequent_mappings if encoder._infrequent_enabled else [None] * n_features
-    if not type(encoder.categories_) is type(columns) is list or {
-        len(columns),
-        len(mapped),
-        len(dropped),
-    } != {n_features}:
-        return False
-    for categories, drop, mapping, n_columns in zip(
-        encoder.categories_, dropped, mapped, columns, strict=True
-    ):
-        codes = np.arange(len(categories)) if mapping is None else np.asarray(mapping, dtype=np.int64)
-        if drop is not None:
-            codes = codes[codes != int(drop)]
-            codes = codes - (codes > int(drop))
-        within = codes.size == 0 or (codes.min() >= 0 and codes.max() < int(n_columns))
-        if (
-            not within
-            or type(categories) is not np.ndarray
-            or categories.ndim != 1
-            or not _sorted(categories)
-        ):
-            return False
-    return all(int(n) >= 0 for n in columns)
+def _has_length(value: Any, axis: int, n: int) -> bool:
+    if type(value) is list:
+        return len(value) == n
+    if type(value) is not np.ndarray or value.ndim != (2 if axis else 1):
+        return axis == -1 and type(value) is np.ndarray and value.shape == (n,)
+    return bool(value.shape[axis] == n)
 
 
-def _sorted(categories: Any) -> bool:
-    """Numbers are looked up by bisection, and must ascend, NaN last; text is looked up by name."""
-    if categories.dtype.kind not in "biufc":
-        return True
-    known = categories[~np.isnan(categories)]
-    no_gap = not np.isnan(categories[: len(known)]).any()
-    return no_gap and len(categories) - len(known) <= 1 and all(a < b for a, b in pairwise(known.tolist()))
+def _steps_are_sound(steps: Any, entries: int = 2) -> bool:
+    """Tuples of a name and a part, and with three entries also columns."""
+    names = [step[0] for step in steps if type(step) in (tuple, list) and len(step) == entries]
+    parts = [step[1] for step in steps]
+    return (
+        type(steps) is list
+        and len({*names}) == len(steps)
+        and all(type(name) is str for name in names)
+        and all(part in (None, "drop", "passthrough") or isinstance(part, BaseEstimator) for part in parts)
+    )
 
 
-def _vocabulary_is_sound(vectorizer: Any) -> bool:
-    """Terms have the numbers 0, 1, 2, …, each once."""
-    if not hasattr(vectorizer, "vocabulary_"):
-        return True
-    vocabulary = vectorizer.vocabulary_
-    return type(vocabulary) is dict and sorted(vocabulary.values()) == list(range(len(vocabulary)))
+def _columns_are_sound(model: Any, _: int) -> bool:
+    """Each part gets columns that there are, and those that it names."""
+    if not _steps_are_sound(model.transformers, 3) or not hasattr(model, "transformers_"):
+        return _steps_are_sound(model.transformers, 3)
+    there, names = range(model.n_features_in_), list(getattr(model, "feature_names_in_", []))
+    places = model._transformer_to_input_indices
+    return _steps_are_sound(model.transformers_, 3) and all(
+        all(type(place) is int and place in there for place in places[part])
+        and (not _are_names(columns) or [names.index(name) for name in columns] == places[part])
+        for part, _, columns in model.transformers_
+        if part in places
+    )
 
 
-_PARTS: dict[str, type] = {"networks_": Network, "mean_forests_": Forest, "scale_forests_": Forest}
-_CHECKS: dict[type, Callable[[Any], bool]] = {
-    OneHotEncoder: _one_hot_is_sound,
-    CountVectorizer: _vocabulary_is_sound,
-}
+def _are_names(columns: Any) -> bool:
+    return type(columns) is list and all(type(name) is str for name in columns)
+
+
+def _target_is_sound(model: Any, _: int) -> bool:
+    """What is fitted predicts, and what is predicted can be turned back."""
+    return not any(name.endswith("_") for name in vars(model)) or (
+        hasattr(model.regressor_, "predict")
+        and hasattr(model.transformer_, "inverse_transform")
+        and model._training_dim in (1, 2)
+    )
+
+
+def _are_elementwise(model: Any, _: int) -> bool:
+    """Functions of numpy alone: others on the list take settings of their own, a number of processes among them."""
+    return all(
+        function is None or isinstance(function, np.ufunc) for function in (model.func, model.inverse_func)
+    )
+
+
+def _vector(*attributes: str, axis: int = 0) -> Mapping[str, int]:
+    return dict.fromkeys(attributes, axis)
+
+
+_PER_FEATURE: Mapping[Any, Mapping[str, int]] = MappingProxyType(
+    {
+        preprocessing.StandardScaler: _vector("mean_", "var_", "scale_"),
+        preprocessing.RobustScaler: _vector("center_", "scale_"),
+        preprocessing.MinMaxScaler: _vector("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+        preprocessing.MaxAbsScaler: _vector("scale_", "max_abs_"),
+        preprocessing.QuantileTransformer: _vector("quantiles_", axis=1),
+        preprocessing.PowerTransformer: _vector("lambdas_"),
+        preprocessing.KBinsDiscretizer: _vector("n_bins_", "bin_edges_"),
+        (preprocessing.OneHotEncoder, preprocessing.OrdinalEncoder): _vector("categories_"),
+        preprocessing.TargetEncoder: _vector("categories_"),
+        (decomposition.PCA, decomposition.TruncatedSVD): _vector("components_", axis=1),
+        (feature_selection.SelectKBest, feature_selection.SelectPercentile): _vector("scores_"),
+        feature_selection.VarianceThreshold: _vector("variances_"),
+        impute.SimpleImputer: _vector("statistics_"),
+        impute.KNNImputer: _vector("_fit_X", "_mask_fit_X", axis=1),
+        kernel_approximation.Nystroem: _vector("components_", axis=1),
+        kernel_approximation.RBFSampler: _vector("random_weights_", axis=-2),
+        TfidfTransformer: _vector("idf_"),
+        LinearModel: _vector("coef_", axis=-1),
+    }
+)
+_CHECKS: Mapping[type, Callable[[Any, int], bool]] = MappingProxyType(
+    {
+        Pipeline: lambda pipeline, _: len(pipeline.steps) > 0 and _steps_are_sound(pipeline.steps),
+        FeatureUnion: lambda union, _: _steps_are_sound(union.transformer_list),
+        ColumnTransformer: _columns_are_sound,
+        TransformedTargetRegressor: lambda model, size: (
+            _target_is_sound(model, size) and _are_elementwise(model, size)
+        ),
+        preprocessing.FunctionTransformer: _are_elementwise,
+        preprocessing.OneHotEncoder: _indices.one_hot_is_sound,
+        preprocessing.OrdinalEncoder: _indices.categories_are_sound,
+        preprocessing.TargetEncoder: _indices.categories_are_sound,
+        preprocessing.PolynomialFeatures: _indices.polynomial_is_sound,
+        CountVectorizer: _indices.vocabulary_is_sound,
+    }
+)

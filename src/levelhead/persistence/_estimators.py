@@ -1,0 +1,189 @@
+"""What a fitted estimator of ours must hold to answer: checked whole, so that none has to be run to be trusted."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from levelhead.auditing import Audit
+from levelhead.engine import Network
+from levelhead.estimators import (
+    AutoRegressor,
+    BayesianBetaRegressor,
+    CleanedRegressor,
+    GCPBoostingRegressor,
+    GCPRegressor,
+)
+from levelhead.estimators._answers import AnsweringRegressor
+from levelhead.estimators._base import NetworkRegressor
+from levelhead.estimators._boosting import Shape
+from levelhead.estimators._forests import MOST_FEATURES, Forest
+from levelhead.estimators._preparation import Scale
+from levelhead.estimators.automatic import Comparison
+from levelhead.persistence._checks import (
+    Check,
+    array,
+    each,
+    is_number,
+    is_text,
+    number,
+    of,
+    one_of,
+    optional,
+    whole,
+)
+from levelhead.prediction import Prediction
+from levelhead.theory.calibration import Calibration
+from levelhead.theory.separation import ContaminationEstimate
+
+_MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for an answer
+
+_VARIANCE: Mapping[str, Check] = MappingProxyType(
+    {"calibration_": of(Calibration), "separation_": optional(of(ContaminationEstimate))}
+)
+_ANSWERING: Mapping[str, Check] = MappingProxyType(
+    {
+        **_VARIANCE,
+        "n_features_in_": whole(1, MOST_FEATURES + 1),
+        "target_scale_": lambda scale: type(scale) is Scale and np.ndim(scale.center) == 0,
+        "disagreement_": number(0, 0.9),
+        "_stream": whole(0, 2**32),
+    }
+)
+
+# For each kind of estimator: the attribute that a fitted one has, and what it then needs.
+_NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
+    {
+        NetworkRegressor: (
+            "networks_",
+            {**_ANSWERING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale)},
+        ),
+        GCPRegressor: ("networks_", {"variance": one_of("prognostic", "student")}),
+        BayesianBetaRegressor: (
+            "networks_",
+            {
+                "noise_std": number(1e-140, 1e140),
+                "n_posterior": lambda n: isinstance(n, (int, np.integer)) and int(n) >= 1,
+            },
+        ),
+        GCPBoostingRegressor: (
+            "mean_forests_",
+            {
+                **_ANSWERING,
+                "mean_forests_": each(list, of(Forest), 1),
+                "scale_forests_": each(list, of(Forest)),
+                "shape_": of(Shape),
+                "categories_": of(dict),
+            },
+        ),
+        AutoRegressor: (
+            "estimators_",
+            {
+                "estimators_": lambda models: _are_fitted(models, GCPRegressor, GCPBoostingRegressor),
+                "n_features_in_": whole(1),
+                "separation_": _VARIANCE["separation_"],
+                "comparison_": optional(of(Comparison)),
+                "chosen_": one_of("network", "trees", "both"),
+                "reason_": is_text,
+            },
+        ),
+        CleanedRegressor: (
+            "regressor_",
+            {
+                **_VARIANCE,
+                "auditor_": lambda model: _are_fitted([model], AnsweringRegressor, AutoRegressor),
+                "regressor_": lambda model: hasattr(type(model), "predict"),
+                "audit_": optional(of(Audit)),
+                "n_features_in_": whole(1),
+            },
+        ),
+    }
+)
+# What only some have, of whatever kind.
+_POSSIBLE: Mapping[str, Check] = MappingProxyType(
+    {
+        "oof_prediction_": of(Prediction),
+        "_row_keys": array(np.uint64),
+        "n_iter_": whole(),
+        "loss_curve_": each(list, is_number),
+    }
+)
+
+
+def complaint(model: Any) -> str | None:
+    """What is wrong with an estimator of ours; None for a sound or unfitted one, and for all others."""
+    held = vars(model)
+    for cls, (fitted_part, needed) in _NEEDED.items():
+        if not isinstance(model, cls) or fitted_part not in held:
+            continue
+        for name, check in needed.items():
+            if name not in held or not check(held[name]):
+                return f"{name} is missing or not what it should be"
+        for name, check in _POSSIBLE.items():
+            if name in held and not check(held[name]):
+                return f"{name} is not what it should be"
+        if not all(agree(model) for kind, agree in _AGREE.items() if isinstance(model, kind)):
+            return "its parts contradict each other"
+    return None
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether a model of ours can answer."""
+    return any(isinstance(model, cls) and part in vars(model) for cls, (part, _) in _NEEDED.items())
+
+
+def _are_fitted(models: Any, *kinds: type) -> bool:
+    one_or_two = type(models) is list and 1 <= len(models) <= 2
+    return one_or_two and all(isinstance(model, kinds) and is_fitted(model) for model in models)
+
+
+def _rows_agree(model: Any) -> bool:
+    """Out-of-fold predictions have a key for every row."""
+    return not hasattr(model, "oof_prediction_") or (
+        hasattr(model, "_row_keys") and len(model._row_keys) == len(model.oof_prediction_) > 0
+    )
+
+
+def _networks_agree(model: Any) -> bool:
+    first = model.networks_[0].architecture
+    inputs = np.shape(model.input_scale_.center) == (model.n_features_in_,) == (first.n_features,)
+    same = all(network.architecture == first for network in model.networks_)
+    return inputs and same and first.n_outputs == len(model._robust_outputs)
+
+
+def _samples_agree(model: Any) -> bool:
+    """A small file must not ask for more samples of its weights than memory holds."""
+    n_weights = sum(len(network.weights) for network in model.networks_)
+    variational = all(network.rho is not None for network in model.networks_)
+    return variational and 4 * n_weights * int(model.n_posterior) <= _MOST_SAMPLED
+
+
+def _trees_agree(model: Any) -> bool:
+    n_features = model.n_features_in_
+    forests = [*model.mean_forests_, *model.scale_forests_]
+    place = whole(0, n_features)
+    columns = all(place(k) and type(known) is list for k, known in model.categories_.items())
+    return columns and all(forest.n_features == n_features for forest in forests) and _hashable(model)
+
+
+def _hashable(model: Any) -> bool:
+    """Categories are looked up by their hash, which must tell them apart."""
+    try:
+        return all(2 * len({*map(hash, known)}) >= len(known) for known in model.categories_.values())
+    except TypeError:
+        return False
+
+
+_AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
+    {
+        AnsweringRegressor: _rows_agree,
+        NetworkRegressor: _networks_agree,
+        BayesianBetaRegressor: _samples_agree,
+        GCPBoostingRegressor: _trees_agree,
+        AutoRegressor: lambda model: (
+            {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
+        ),
+        CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,
+    }
+)

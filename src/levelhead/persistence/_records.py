@@ -1,0 +1,151 @@
+"""What the fields of our records may hold, one table a record, and which fields must agree.
+
+A record's constructor checks some of that again; but constructors are written for callers who mean well, and a file
+may put anything into any field.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from levelhead.auditing import Audit
+from levelhead.engine import Architecture, Network, OptimizerState
+from levelhead.engine.descriptions import ACTIVATIONS
+from levelhead.estimators._boosting import Shape
+from levelhead.estimators._forests import Forest
+from levelhead.estimators._preparation import Scale
+from levelhead.estimators.automatic import Comparison
+from levelhead.persistence._allowed import is_zone
+from levelhead.persistence._archive import ModelFileError
+from levelhead.persistence._checks import (
+    Check,
+    array,
+    each,
+    is_flag,
+    is_number,
+    is_text,
+    number,
+    of,
+    one_of,
+    optional,
+    whole,
+)
+from levelhead.prediction import Prediction
+from levelhead.theory.calibration import Calibration
+from levelhead.theory.separation import ContaminationEstimate
+
+_TINY, _HUGE = 1e-300, 1e300
+
+_floats, _positive = array(np.float64), number(_TINY, _HUGE)
+_members: Check = lambda value: array(np.float64, 1)(value) or array(np.float64, 2)(value)
+_per_row: Check = lambda value: type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
+
+FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
+    {
+        Architecture: {
+            "n_features": whole(1),
+            "hidden": each(tuple, whole(1)),
+            "n_outputs": whole(1),
+            "shared_trunk": is_flag,
+            "activation": one_of(*ACTIVATIONS),
+        },
+        OptimizerState: {"first": array(np.float32), "second": array(np.float32), "steps": whole()},
+        Network: {
+            "architecture": of(Architecture),
+            "weights": array(np.float32),
+            "rho": optional(array(np.float32)),
+            "state": optional(of(OptimizerState)),
+            "epochs": whole(),
+            "loss_curve": _per_row,
+            "score_curve": _per_row,
+            "best_epoch": whole(),
+            "stopped": is_flag,
+        },
+        Shape: {"offset": number(-100, 100), "slope": number(-100, 100), "log_alpha": number(-100, 100)},
+        Forest: {"n_features": whole(1), "text": is_text},
+        Scale: {
+            "center": lambda value: number()(value) or _floats(value),
+            "spread": lambda value: _positive(value) or (_floats(value) and bool((value > 0).all())),
+        },
+        Comparison: dict.fromkeys(Comparison._fields, is_number),
+        Calibration: {"factor": _positive, "power": number(-10, 10), "center": _positive},
+        ContaminationEstimate: {
+            "epsilon": number(0, 1),
+            "standard_error": is_number,
+            "scale": number(1e-140, 1e140),
+            "tail": number(0, 0.49),
+            "background": number(0, 1),
+            "slope": number(0, 1000),
+            "window": _positive,
+            "n": whole(1),
+        },
+        Prediction: {
+            "mean": _members,
+            "var": _members,
+            "alpha": optional(_members),
+            "sigma": optional(_members),
+        },
+        Audit: {
+            "given_label": _per_row,
+            "predicted_label": _per_row,
+            "std": _per_row,
+            "p_outlier": _per_row,
+            "is_label_issue": array(np.bool_),
+            "trust": _per_row,
+            "separation": of(ContaminationEstimate),
+            "false_alarm_rate": number(0, 1),
+        },
+    }
+)
+
+
+def check_fields(cls: type, arguments: dict[str, Any]) -> None:
+    """Refuse arguments that a record cannot have, before its constructor sees them."""
+    if cls not in FIELDS:
+        _check_words(cls, arguments)
+        return
+    for name, check in FIELDS[cls].items():
+        if not check(arguments[name]):
+            raise ModelFileError(f"{cls.__name__}.{name} cannot be {_shown(arguments[name])}")
+
+
+def check_record(record: Any) -> None:
+    """Refuse a record whose fields contradict each other."""
+    agree = _AGREE.get(type(record))
+    if agree is not None and not agree(record):
+        raise ModelFileError(f"the fields of {type(record).__name__} contradict each other")
+
+
+def _check_words(cls: type, arguments: dict[str, Any]) -> None:
+    """Records of others are types of dates: a unit and a time zone, which must not be taken for a path."""
+    for name, value in arguments.items():
+        if not is_zone(value):
+            raise ModelFileError(f"{cls.__name__}.{name} is {value!r}, which is no unit and no time zone")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} with shape {value.shape} and these values"
+    return f"{repr(value)[:80]} ({type(value).__name__})"
+
+
+def _state_fits(network: Network) -> bool:
+    n_free = network.architecture.n_weights * (1 if network.rho is None else 2)
+    state = network.state
+    return state is None or state.first.shape == state.second.shape == (n_free,)
+
+
+def _rows_agree(audit: Audit) -> bool:
+    arrays = (audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.trust)
+    return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
+
+
+_AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
+    {
+        Network: _state_fits,
+        Scale: lambda scale: np.shape(scale.center) == np.shape(scale.spread),
+        Audit: _rows_agree,
+    }
+)

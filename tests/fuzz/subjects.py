@@ -1,0 +1,113 @@
+"""The models whose files are mutated: small, and together of every kind of part that a file may hold."""
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import HuberRegressor, Ridge
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from levelhead import (
+    AutoRegressor,
+    BayesianBetaRegressor,
+    CleanedRegressor,
+    GCPBoostingRegressor,
+    GCPRegressor,
+    tabular_pipeline,
+)
+
+N = 60
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(size=(N, 3))
+LABELS = NUMBERS[:, 0] + 0.1 * RNG.normal(size=N)
+FRAME = pd.DataFrame(
+    {
+        "area": np.where(np.arange(N) % 7 == 0, np.nan, NUMBERS[:, 0]),
+        "rooms": RNG.integers(1, 6, N),
+        "heating": RNG.choice(["gas", "oil", "wood", "coal"], N, p=[0.4, 0.3, 0.2, 0.1]),
+        "city": [f"city number {k}" for k in range(N)],
+        "built": pd.date_range("1950-01-01", periods=N, freq="90D"),
+        "sold": pd.date_range("2020-01-01", periods=N, tz="UTC").astype(str),
+    }
+)
+TEXTS = [f"{'good' if y > 0 else 'bad'} flat number {k % 7} near the park" for k, y in enumerate(LABELS)]
+
+
+def network():
+    return GCPRegressor((4,), max_iter=2, n_members=2, random_state=0, n_jobs=1)
+
+
+def trees():
+    return GCPBoostingRegressor(max_iter=4, random_state=0, n_jobs=1)
+
+
+def auto():
+    """Both kinds, put together by hand: the comparison takes long and leaves nothing else in the file."""
+    model = AutoRegressor(n_members=1)
+    model.comparison_, model.chosen_, model.reason_ = None, "both", "both"
+    model.estimators_ = [network().fit(NUMBERS, LABELS), trees().fit(NUMBERS, LABELS)]
+    model.separation_ = model.estimators_[0].separation_
+    return model._tell()
+
+
+def encoders():
+    return make_column_transformer(
+        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["area", "rooms"]),
+        (OneHotEncoder(min_frequency=10, handle_unknown="infrequent_if_exist"), ["heating"]),
+        (make_pipeline(OrdinalEncoder(), OneHotEncoder(drop="first")), ["heating"]),
+        (TargetEncoder(cv=3), ["heating", "rooms"]),
+        (FunctionTransformer(np.arctan), ["rooms"]),
+        remainder="drop",
+    )
+
+
+def derived():
+    both = FeatureUnion([("scaled", MinMaxScaler()), ("bins", KBinsDiscretizer(3, encode="onehot-dense",
+        quantile_method="averaged_inverted_cdf"))])  # fmt: skip
+    return make_pipeline(
+        KNNImputer(n_neighbors=2),
+        QuantileTransformer(n_quantiles=10),
+        PowerTransformer(),
+        both,
+        PolynomialFeatures(2, interaction_only=True),
+        SelectKBest(f_regression, k=9),
+        PCA(4),
+        Nystroem(n_components=8, random_state=0),
+    )
+
+
+def fitted():
+    """For each name a model, rows that it answers, and their labels."""
+    words = make_pipeline(TfidfVectorizer(), TruncatedSVD(3, random_state=0), Ridge())
+    target = TransformedTargetRegressor(make_pipeline(StandardScaler(), HuberRegressor()), func=np.arcsinh,
+        inverse_func=np.sinh)  # fmt: skip
+    bayes = BayesianBetaRegressor((3,), max_iter=2, n_posterior=5, out_of_fold=True, random_state=0, n_jobs=1)
+    models = {
+        "network": (network(), NUMBERS),
+        "bayes": (bayes, NUMBERS),
+        "trees": (trees(), FRAME[["area", "rooms", "heating"]]),
+        "cleaned": (CleanedRegressor(Ridge(), auditor=network(), random_state=0), NUMBERS),
+        "encoders": (make_pipeline(encoders(), network()), FRAME),
+        "derived": (make_pipeline(derived(), network()), NUMBERS),
+        "words": (words, TEXTS),
+        "target": (target, NUMBERS),
+        "table": (tabular_pipeline(trees()), FRAME),
+    }
+    ready = {name: (model.fit(X, LABELS), X) for name, (model, X) in models.items()}
+    return ready | {"auto": (auto(), NUMBERS)}
