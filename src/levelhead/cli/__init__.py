@@ -2,14 +2,17 @@
 
 import sys
 
+from levelhead._extras import needed
+
 
 def main() -> None:
     """What the console script `levelhead` runs."""
     try:
-        from levelhead.cli.app import app
+        for library in ("typer", "rich"):
+            needed(library, "the command line", "cli")
     except ImportError as error:
-        if error.name not in ("typer", "rich"):
-            raise
-        sys.stderr.write(f"levelhead: the command line needs {error.name}: pip install 'levelhead[cli]'\n")
+        sys.stderr.write(f"levelhead: {error}\n")
         sys.exit(1)
+    from levelhead.cli.app import app
+
     app(prog_name="levelhead")

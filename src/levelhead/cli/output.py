@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from levelhead._extras import needed
+
 # How a cell begins that a spreadsheet would take for a formula, also after blanks.
 _FORMULA = re.compile(r"\s*[=+\-@|%]|[\t\n]")
 
@@ -97,9 +99,8 @@ def writer(path: Path) -> Iterator[Callable[[Any], None]]:
 
 @contextmanager
 def _parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa = needed("pyarrow", "a Parquet file", "cli")
+    pq = needed("pyarrow.parquet", "a Parquet file", "cli")
     file: Any = None
 
     def add(frame: Any) -> None:
