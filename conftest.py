@@ -17,8 +17,29 @@ pytest_collect_file = Sybil(
 ).pytest()
 
 
+# Whole files that run programs, pages of the manual and pictures; single slow tests are marked where they stand.
+_SLOW = (
+    "docs/howto/",
+    "docs/robust-head.md",
+    "docs/study.md",
+    "docs/tutorial.md",
+    "tests/docs/",
+    "tests/cli/test_commands.py",
+    "tests/cli/test_promises.py",
+    "tests/cli/test_study.py",
+)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "compiled: needs the compiler on (left out by `make coverage`)")
+    config.addinivalue_line("markers", 'slow: takes seconds (left out by `pytest -m "not slow"`)')
+
+
+@pytest.hookimpl(tryfirst=True)  # before those with other marks are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(_SLOW):
+            item.add_marker("slow")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from levelhead.engine import Job, Stopping, _epochs, forward, networks, train
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.slow]  # processes that compile
 
 MODULE = """
 import numpy as np

@@ -21,6 +21,7 @@ def data():
     return clean, Replaced()(clean.X, clean.y_clean, rate=0.1, random_state=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "regressor",
     [RandomForestRegressor(30, random_state=0), LinearRegression(), KNeighborsRegressor(10)],

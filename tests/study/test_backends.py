@@ -11,7 +11,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 from levelhead.study import Store, backends, run_study
 
-pytestmark = pytest.mark.compiled  # many fits
+pytestmark = [pytest.mark.compiled, pytest.mark.slow]  # many fits
 
 
 @pytest.fixture(scope="module")

@@ -60,6 +60,7 @@ def test_tables_of_an_unfinished_study(folder, tmp_path):
     assert "Not run yet: `levelhead study search" in (tables / "tuned.md").read_text()
 
 
+@pytest.mark.slow
 def test_everything_that_was_run_is_shown_and_again_the_same(folder, tmp_path):
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())

@@ -46,6 +46,7 @@ def query(path, text):
         return connection.execute(text).fetchone()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("backend", ["serial", "processes"])
 def test_kill_9_loses_no_finished_run(tmp_path, make_specs, numbers, backend):

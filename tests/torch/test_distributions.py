@@ -68,6 +68,7 @@ def test_ends_of_both_functions(dtype):
     assert t.icdf(torch.tensor([-0.1, 1.1, float("nan"), 2.0])).isnan().all()
 
 
+@pytest.mark.slow
 def test_derivatives_by_argument_and_degrees_of_freedom():
     dof = torch.tensor([0.3, 1.0, 4.0, 60.0], dtype=torch.float64, requires_grad=True)
     t = torch.tensor([-2.0, 0.7, -0.01, 3.0], dtype=torch.float64, requires_grad=True)
@@ -106,6 +107,7 @@ def test_log_prob_for_many_degrees_of_freedom_and_absurd_labels():
     assert (plain[3] - exact[3]).abs() > 1e-2  # why log_prob is ours
 
 
+@pytest.mark.slow
 def test_runs_under_vmap_and_compile():
     dof, t = torch.tensor([0.5, 2.0, 20.0]), torch.tensor([-1.0, 0.5, 3.0])
     both = lambda dof, t: StudentT(dof, validate_args=False).icdf(StudentT(dof, validate_args=False).cdf(t))

@@ -19,6 +19,7 @@ def served():
     return torch.nn.Sequential(*trunk, head, robust.PrognosisLayer()).eval()
 
 
+@pytest.mark.slow
 def test_onnx_answers_as_pytorch(served, tmp_path):
     pytest.importorskip("onnx")
     pytest.importorskip("onnxscript")

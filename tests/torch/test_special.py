@@ -90,6 +90,7 @@ def test_func_transforms_agree_with_the_plain_function(name):
     assert_allclose(by_forward, by_autograd, rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_compiles_into_one_graph():
     def all_of_them(alpha):
         return special.A(alpha) + special.alpha_minus_A(alpha) * special.b(alpha)

@@ -48,6 +48,7 @@ def run(*command):
 
 
 # Lightning speaks of workers and of its own deprecated imports; our code has no part in it.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_lightning(data, tmp_path):
     lightning = pytest.importorskip("pytorch_lightning")
@@ -80,6 +81,7 @@ def test_lightning(data, tmp_path):
     assert_recovered(module.network)
 
 
+@pytest.mark.slow
 def test_skorch(data):
     skorch = pytest.importorskip("skorch")
     x, y = (array.numpy() for array in data)
@@ -99,6 +101,7 @@ def test_skorch(data):
     assert_allclose(net.predict(np.array([[1.0]], dtype=np.float32)), [[2.0]], atol=0.25)  # m comes first
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     options = ("--rows", "2000", "--epochs", "2", "--batch", "100", "--save")
