@@ -41,7 +41,7 @@ contracts: $(call has,dev)
 	$(BIN)/lint-imports
 
 unit: $(call has,dev $(EXTRAS))
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --durations=10
 
 # The compiled kernels run as plain Python in the first pass, so that their lines count; what trains whole networks
 # needs them compiled.
@@ -67,4 +67,4 @@ bench: $(call has,dev bench)
 	$(BIN)/python bench/engine.py
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage .nox

@@ -14,7 +14,7 @@ from levelhead import datasets
 from levelhead._extras import install
 from levelhead.cli import options, screen
 
-_FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "torch-dev")
+_FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "test", "torch-dev")
 
 
 @screen.command
