@@ -41,7 +41,7 @@ contracts: $(call has,dev)
 	$(BIN)/lint-imports
 
 unit: $(call has,dev $(EXTRAS))
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --durations=10
 
 # The compiled kernels run as plain Python in the first pass, so that their lines count; what trains whole networks
 # needs them compiled.
@@ -74,7 +74,7 @@ fuzz: $(call has,dev)
 	$(BIN)/python tests/fuzz/fuzz.py $(COUNT) --seed $(SEED)
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage .nox
 
 # Plants bugs in a copy, one by one, and runs the tests that must notice them: an hour or so. It goes on where it was
 # interrupted. MUTANTS="tables trees:" takes those of a list, or with a word in their name.

@@ -308,7 +308,7 @@ def test_to_frame(ensemble, backend):
 
 def test_to_frame_names_what_to_install(ensemble, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(ImportError, match=r"pip install 'levelhead\[tables\]'"):
+    with pytest.raises(ImportError, match=r"to_frame needs polars.*pip install '\.\[tables\]'"):
         ensemble.to_frame("polars")
     with pytest.raises(ValueError, match="'pandas' or 'polars'"):
         ensemble.to_frame("spark")

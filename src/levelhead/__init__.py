@@ -6,7 +6,7 @@ The public names; each is imported from its module when it is first used, so tha
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Audit": "auditing",

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelhead._checks import share as check_share
 from levelhead._checks import vector
+from levelhead._extras import needed
 from levelhead.prediction import make_frame
 from levelhead.theory.calibration import added_variance
 from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
@@ -199,10 +200,7 @@ class Audit:
 
     def plot(self) -> Any:
         """A matplotlib figure: given against expected labels, residuals in units of the noise, probabilities."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("Audit.plot needs matplotlib: pip install 'levelhead[plot]'") from error
+        plt = needed("matplotlib.pyplot", "Audit.plot", "plot")
         figure, (labels, scores, chances) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
         wrong = self.is_label_issue
         for axes, y in ((labels, self.given_label), (scores, np.arcsinh(self.z))):

@@ -17,7 +17,6 @@ row   mean ± std    trust
 array([0.41, 0.8 ])
 """
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
+from levelhead._extras import needed
 from levelhead._mixture import GAUSSIAN, STUDENT, Mixture
 from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance, student_variance
@@ -47,13 +47,9 @@ def make_frame(columns: dict[str, NDArray[Any]], backend: Literal["pandas", "pol
     """A frame of copies of the columns, from whichever library is asked for."""
     if backend not in ("pandas", "polars"):
         raise ValueError(f"backend is {backend!r}; choose 'pandas' or 'polars'")
-    try:
-        library = importlib.import_module(backend)
-    except ImportError as error:
-        raise ImportError(
-            f"to_frame needs {backend}, which is not installed: pip install 'levelhead[tables]'"
-        ) from error
-    return library.DataFrame({name: values.copy() for name, values in columns.items()})
+    return needed(backend, "to_frame", "tables").DataFrame(
+        {name: values.copy() for name, values in columns.items()}
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import levelhead
 from levelhead import GCPRegressor
+from levelhead._extras import install
 from levelhead.cli import models
 from levelhead.cli.app import app
 
@@ -232,7 +233,10 @@ def test_text_from_a_file_does_not_steer_the_terminal(small: Path) -> None:
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        ("sys.modules['typer'] = None", "the command line needs typer: pip install 'levelhead[cli]'"),
+        (
+            "sys.modules['typer'] = None",
+            f"the command line needs typer, which is not installed: {install('cli')}",
+        ),
         (
             "sys.meta_path.insert(0, type('', (), {'find_spec': exec('def f(*_): raise MemoryError') or f}))",
             "not enough memory; give a table with fewer rows or columns, or use a machine with more memory",

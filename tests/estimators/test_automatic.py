@@ -246,10 +246,10 @@ def test_many_rows_are_compared_on_some_and_fitted_on_all(monkeypatch, quick):
 
 
 def test_without_lightgbm_it_is_networks_and_says_so(monkeypatch, quick):
-    monkeypatch.setattr(automatic.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(automatic, "available", lambda library: False)
     model = AutoRegressor(n_members=1, random_state=0).fit(X, STEPS)
     assert model.chosen_ == "network"
-    assert "pip install 'levelhead[boosting]'" in model.reason_
+    assert "pip install '.[boosting]'" in model.reason_
 
 
 def test_few_rows_allow_no_comparison(quick):

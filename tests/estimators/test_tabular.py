@@ -90,7 +90,7 @@ def test_only_regressors_are_taken():
 
 def test_a_missing_extra_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "skrub", None)
-    with pytest.raises(ImportError, match=r"pip install 'levelhead\[tables\]'"):
+    with pytest.raises(ImportError, match=r"tabular_pipeline needs skrub.*pip install '\.\[tables\]'"):
         tabular_pipeline(GCPRegressor())
 
 

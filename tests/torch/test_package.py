@@ -42,7 +42,7 @@ def test_nothing_is_tied_to_a_device():
 def test_a_missing_extra_is_named():
     block = "import sys; sys.modules['torch'] = None; import levelhead.torch"
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
-    assert "pip install 'levelhead[torch]'" in done.stderr.splitlines()[-1]
+    assert "pip install '.[torch]'" in done.stderr.splitlines()[-1]
 
 
 def test_levelhead_itself_does_not_import_torch():

@@ -2,6 +2,7 @@
 
 import sys
 
+from levelhead._extras import needed
 from levelhead.cli import ending
 
 
@@ -9,11 +10,13 @@ def main() -> None:
     """What the console script `levelhead` runs; it ends the process."""
     with ending.by_signals():
         try:
+            for library in ("typer", "rich"):
+                needed(library, "the command line", "cli")
             from levelhead.cli.app import app
+        except MemoryError:
+            sys.exit(f"levelhead: not enough memory; {ending.NO_MEMORY}")
         except ImportError as error:
             if error.name not in ("typer", "rich"):
                 raise
-            sys.exit(f"levelhead: the command line needs {error.name}: pip install 'levelhead[cli]'")
-        except MemoryError:
-            sys.exit(f"levelhead: not enough memory; {ending.NO_MEMORY}")
+            sys.exit(f"levelhead: {error}")
         app(prog_name="levelhead")

@@ -5,6 +5,7 @@ from typing import Any
 
 import levelhead
 from levelhead import tables
+from levelhead._extras import needed
 from levelhead.cli import options, output, screen
 from levelhead.cli.models import fitted, why
 
@@ -126,7 +127,7 @@ def _short(number: float) -> str:
 
 
 def _draw(verdict: levelhead.Audit, path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("agg")  # no window, and a picture of bounded size however many rows there are
+    needed("matplotlib", "a plot", "plot").use(
+        "agg"
+    )  # no window, and a picture of bounded size however many rows there are
     verdict.plot().savefig(path, format="png", dpi=150)

@@ -11,9 +11,10 @@ from typing import Any
 
 import levelhead
 from levelhead import datasets
+from levelhead._extras import install
 from levelhead.cli import options, screen
 
-_FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "torch-dev")
+_FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "test", "torch-dev")
 
 
 @screen.command
@@ -66,7 +67,7 @@ def _versions(packages: list[str]) -> dict[str, str | None]:
 def _state(extra: str, found: dict[str, str | None]) -> str:
     missing = [package for package, version in found.items() if version is None]
     if missing:
-        return f"{', '.join(missing)} missing: pip install 'levelhead[{extra}]'"
+        return f"{', '.join(missing)} missing: {install(extra)}"
     return ", ".join(f"{package} {version}" for package, version in found.items())
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from levelhead import _files
+from levelhead._extras import needed
 
 _BEGINS_FORMULA = frozenset("=+-@|%")
 _UNSEEN = frozenset("CZM")  # classes of characters: control and format, blanks, marks without a letter
@@ -83,9 +84,8 @@ def writer(path: Path) -> Iterator[Callable[[Any], None]]:
 
 @contextmanager
 def _parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa = needed("pyarrow", "a Parquet file", "cli")
+    pq = needed("pyarrow.parquet", "a Parquet file", "cli")
     file: Any = None
 
     def add(frame: Any) -> None:

@@ -4,7 +4,6 @@ LightGBM reads models with compiled code that follows the indices in them. A `Fo
 numbers, checks every tree, and writes the text anew from these numbers: LightGBM reads only what was understood.
 """
 
-import importlib
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from levelhead._extras import needed
 
 _HEADER = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
 _MOST_LEAVES = 131_072  # LightGBM's own limit
@@ -32,12 +33,7 @@ _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
 
 def lightgbm() -> Any:
     """The library, or an error that says how to get it."""
-    try:
-        return importlib.import_module("lightgbm")
-    except ImportError as error:
-        raise ImportError(
-            "boosted trees need LightGBM, which is not installed: pip install 'levelhead[boosting]'"
-        ) from error
+    return needed("lightgbm", "GCPBoostingRegressor", "boosting")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Networks, trees or both? Whichever meets labels best that it has not seen."""
 
-import importlib.util
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -10,6 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
 
+from levelhead._extras import available, install
 from levelhead.auditing import LEAST_ROWS, Audit
 from levelhead.estimators._answers import Answers
 from levelhead.estimators.boosting import GCPBoostingRegressor
@@ -161,9 +161,10 @@ class AutoRegressor(Answers, BaseEstimator):
             "trees": GCPBoostingRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
         }
         self.comparison_, self.chosen_ = None, "network"
-        if importlib.util.find_spec("lightgbm") is None:
-            install = "pip install 'levelhead[boosting]'"
-            self.reason_ = f"networks, because trees need LightGBM, which is not installed: {install}"
+        if not available("lightgbm"):
+            self.reason_ = (
+                f"networks, because trees need LightGBM, which is not installed: {install('boosting')}"
+            )
         elif X is not None and np.count_nonzero(_weights(X, sample_weight)) < 2 * LEAST_ROWS:
             self.reason_ = f"networks, because fewer than {2 * LEAST_ROWS} rows allow no comparison"
         else:

@@ -1,11 +1,10 @@
 """From a raw table to numbers: a pipeline around an estimator for frames as they come from a database."""
 
-import importlib
-from typing import Any
-
 from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+
+from levelhead._extras import needed
 
 
 def tabular_pipeline(estimator: BaseEstimator) -> Pipeline:
@@ -33,7 +32,7 @@ def tabular_pipeline(estimator: BaseEstimator) -> Pipeline:
     """
     if not hasattr(estimator, "predict") or not hasattr(estimator, "get_params"):
         raise TypeError(f"tabular_pipeline takes a regressor, say GCPRegressor(), not {estimator!r}")
-    skrub = _skrub()
+    skrub = needed("skrub", "tabular_pipeline", "tables")
     return Pipeline(
         [
             ("table", skrub.TableVectorizer()),
@@ -41,12 +40,3 @@ def tabular_pipeline(estimator: BaseEstimator) -> Pipeline:
             ("regressor", estimator),
         ]
     )
-
-
-def _skrub() -> Any:
-    try:
-        return importlib.import_module("skrub")
-    except ImportError as error:
-        raise ImportError(
-            "tabular_pipeline needs skrub, which is not installed: pip install 'levelhead[tables]'"
-        ) from error

@@ -14,6 +14,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
+from levelhead._extras import install
 from levelhead.persistence._archive import ModelFileError
 
 Parts = Mapping[str, Callable[[Any], Any]]
@@ -121,7 +122,7 @@ def resolve(name: Any, listed: Collection[str]) -> Any:
         return _get(name)
     except (ImportError, AttributeError) as error:
         library = name.partition(".")[0]
-        extra = ": pip install 'levelhead[tables]'" if library in ("skrub", "pandas", "polars") else ""
+        extra = f": {install('tables')}" if library in ("skrub", "pandas", "polars") else ""
         raise ModelFileError(
             f"the model needs {name}, which the {library} here does not have{extra}"
         ) from error

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from joblib import cpu_count
 
+from levelhead._extras import needed
 from levelhead.study.runs import Outcome, attempt
 from levelhead.study.specs import Spec
 
@@ -153,10 +154,4 @@ def _local_cluster(n_jobs: int) -> Iterator[Executor]:
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'a Dask cluster needs the package distributed: pip install "levelhead[dask]"'
-        ) from error
-    return distributed
+    return needed("distributed", "a Dask cluster", "dask")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from levelhead._extras import needed
 from levelhead._plot_style import INK, STYLE
 from levelhead.study.curves import Curve, mean_curves
 from levelhead.study.looks import Look, looks, spelled
@@ -121,13 +122,9 @@ def save(figure: Any, path: Path) -> None:
 @contextmanager
 def styled() -> Iterator[Callable[..., Any]]:
     """The house's look while a figure is drawn; gives the class of figures, which open no window."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError('figures need matplotlib: pip install "levelhead[plot]"') from error
-    with mpl.rc_context(STYLE):
-        yield Figure
+    figure = needed("matplotlib.figure", "a figure", "plot")
+    with needed("matplotlib", "a figure", "plot").rc_context(STYLE):
+        yield figure.Figure
 
 
 def _chosen(rows: Iterable[Row], measure: str, methods: Sequence[str] | None) -> _Cells:

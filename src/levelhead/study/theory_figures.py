@@ -19,9 +19,9 @@ def phase_portraits() -> Any:
 
     The truth is N(0, 1), outliers are N(0, 10²). Without them α and σ grow for ever; with them they come to rest.
     """
-    from matplotlib.lines import Line2D
-
     with styled() as new_figure:
+        from matplotlib.lines import Line2D
+
         figure = new_figure(figsize=(8.4, 4.4))
         panels = figure.subplots(1, 2, sharex=True, sharey=True)
         for axes, epsilon in zip(panels, (0.0, _EPSILON), strict=True):

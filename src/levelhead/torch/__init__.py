@@ -10,12 +10,12 @@ Put a `GCPHead` behind any trunk, train it with a `GCPLoss`, and read the clean 
 torch.Size([32, 1])
 """
 
+from levelhead._extras import missing
+
 try:
     import torch as _torch  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        "levelhead.torch needs PyTorch, which is not installed: pip install 'levelhead[torch]'"
-    ) from error
+except ModuleNotFoundError as error:
+    raise missing(error.name, "levelhead.torch", "torch") from error
 
 from levelhead.torch.auditing import label_audit
 from levelhead.torch.distributions import StudentT, mixture
