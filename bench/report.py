@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 from levelhead.report import audit_report
 
 RESULT = Path(__file__).parent / "results/report.json"

@@ -19,7 +19,7 @@ from peers import MEASURES, behind, rows_of
 from resuming import read, run_missing
 
 from levelhead import GCPBoostingRegressor, metrics
-from levelhead.estimators import _boosting, boosting
+from levelhead.estimators.trees import growing
 from levelhead.study.table1 import SEEDS
 
 RESULT = Path(__file__).parent / "results/without.csv"
@@ -30,7 +30,7 @@ UNUSED = SEEDS[30:]  # neither the tables' splits nor those that parts were chos
 WHOLE = "nothing"
 
 
-class _SeeAll(_boosting._Trees):
+class _SeeAll(growing._Trees):
     """Machines to which the labels that they judge are no secret."""
 
     def __init__(self, *given: Any) -> None:
@@ -38,18 +38,12 @@ class _SeeAll(_boosting._Trees):
         self._seen = np.ones_like(self._seen)
 
 
-def _hears_nothing(X: np.ndarray, y: np.ndarray, *_: Any) -> np.ndarray:
-    return np.full(len(y), np.inf)
-
-
 # What is left out → where, and what stands in its place.
 PARTS: Mapping[str, tuple[ModuleType, str, Any] | None] = {
     WHOLE: None,
-    "a second hearing": (_boosting, "hear_again", _hears_nothing),
-    "milder doubt of few": (boosting, "_MILDEST", 1.0),
-    "more leaves for ln s": (_boosting, "_SCALE_LEAVES", (4, 4)),
-    "an s that depends on x": (_boosting, "_LARGEST_SLOPE", 0.0),
-    "unseen labels": (_boosting, "_Trees", _SeeAll),
+    "more leaves for ln s": (growing, "_SCALE_LEAVES", (4, 4)),
+    "an s that depends on x": (growing, "_LARGEST_SLOPE", 0.0),
+    "unseen labels": (growing, "_Trees", _SeeAll),
 }
 
 

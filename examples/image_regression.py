@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from levelhead import torch as robust
-from levelhead.theory.separation import estimate_contamination
+from levelhead.audits.separation import estimate_contamination
 
 DOCS = Path(__file__).parents[1] / "docs"
 SIZE = 24

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import levelhead
-from levelhead.auditing import Audit, judge, missing_cells, most_suspect
+from levelhead.auditing import judge, missing_cells
+from levelhead.audits.audit import Audit, most_suspect
+from levelhead.audits.separation import estimate_contamination
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.datasets import heteroscedastic, rents, synthetic
-from levelhead.theory.separation import estimate_contamination
 
 pytestmark = pytest.mark.compiled  # trains whole networks
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
+from levelhead.audits.separation import estimate_contamination
 from levelhead.losses import student
 from levelhead.theory import student as student_t
-from levelhead.theory.separation import estimate_contamination
 from levelhead.theory.special import alpha_minus_A
 
 OUTLIERS = {

@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from levelhead import GCPRegressor, tabular_pipeline
-from levelhead.auditing import Audit, judge
+from levelhead.audits import Audit, judge
 from levelhead.contamination import Cluster, Replaced, Shifted
 from levelhead.datasets import heteroscedastic, rents
 

@@ -6,10 +6,12 @@ The public names; each is imported from its module when it is first used, so tha
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from levelhead import _moved
+
 __version__ = "0.2.0"
 
 _HOME = {
-    "Audit": "auditing",
+    "Audit": "audits",
     "AutoRegressor": "estimators",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
@@ -28,8 +30,8 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
-    from levelhead.auditing import Audit as Audit
     from levelhead.auditing import audit as audit
+    from levelhead.audits import Audit as Audit
     from levelhead.estimators import AutoRegressor as AutoRegressor
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from levelhead.persistence import load as load
     from levelhead.persistence import save as save
     from levelhead.prediction import Prediction as Prediction
+
+
+_moved.install()
 
 
 def __getattr__(name: str) -> Any:

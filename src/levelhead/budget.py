@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from levelhead.estimators._base import NetworkRegressor
+from levelhead.estimators.networks._training import NetworkRegressor
 
 _TRIAL_ROWS = 1000
 _TRIAL_EPOCHS = (2, 12)

@@ -31,8 +31,8 @@ from scipy.special import erf, ndtri
 
 from levelhead import _checks
 from levelhead._checks import FloatArray
-from levelhead._mixture import Mixture
 from levelhead.prediction import Prediction
+from levelhead.prediction.mixture import Mixture
 from levelhead.theory.elementary import exp
 
 _MAD_OF_GAUSSIAN = float(ndtri(0.75))  # median |z| of a standard Gaussian

@@ -71,10 +71,10 @@ def test_rows_are_answered_one_by_one_as_all_at_once(fitted):
 
 
 def test_long_tables_are_answered_in_pieces_without_seams(fitted, monkeypatch):
-    from levelhead.estimators import _answers
+    from levelhead.estimators.networks import _training
 
     whole = fitted.predict_dist(X)
-    monkeypatch.setattr(_answers, "_CHUNK", 7)
+    monkeypatch.setattr(_training, "_CHUNK", 7)
     pieces = fitted.predict_dist(X)
     np.testing.assert_array_equal(pieces.member_mean, whole.member_mean)
     np.testing.assert_array_equal(pieces.member_var, whole.member_var)

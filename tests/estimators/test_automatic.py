@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 pytest.importorskip("lightgbm")
 
 from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, audit, load, save
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 from levelhead.estimators import automatic
 from levelhead.estimators.automatic import compare, make
 

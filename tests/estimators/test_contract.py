@@ -23,7 +23,7 @@ from levelhead import (
     GaussianRegressor,
     GCPRegressor,
 )
-from levelhead.estimators import gcp
+from levelhead.estimators.networks import gcp
 
 pytestmark = pytest.mark.compiled
 ALL = [

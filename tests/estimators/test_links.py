@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 from levelhead import engine
-from levelhead.estimators._gaussian_members import VARIANCE_FLOOR
-from levelhead.estimators._links import raw, softplus
-from levelhead.estimators.gaussian import GaussianRegressor
-from levelhead.estimators.gcp import GCPRegressor
+from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR
+from levelhead.estimators.networks._links import raw, softplus
+from levelhead.estimators.networks.gaussian import GaussianRegressor
+from levelhead.estimators.networks.gcp import GCPRegressor
 
 
 @pytest.mark.parametrize("u", [-80.0, -30.0, -1.0, 0.0, 1e-8, 1.0, 30.0, 1e4])

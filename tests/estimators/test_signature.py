@@ -9,7 +9,7 @@ from levelhead import (
     GammaDivergenceRegressor,
     GaussianRegressor,
 )
-from levelhead.estimators._signature import adds_to
+from levelhead.estimators.networks._signature import adds_to
 
 
 class Parent(BaseEstimator):

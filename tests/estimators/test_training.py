@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from levelhead import GaussianRegressor, GCPRegressor, datasets, engine
-from levelhead.theory.calibration import IDENTITY
+from levelhead.prediction.calibration import IDENTITY
 
 pytestmark = pytest.mark.compiled
 RNG = np.random.default_rng(5)

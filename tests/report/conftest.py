@@ -13,7 +13,7 @@ for package in ("jinja2", "plotly", "pandas"):
 
 import pandas as pd
 
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 from levelhead.report import audit_report
 
 OPTIONS = [

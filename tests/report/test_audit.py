@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from levelhead import metrics
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 from levelhead.report import audit, audit_report, panels
 from levelhead.report.neighbours import nearest
 from levelhead.report.rows import read_table

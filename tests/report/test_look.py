@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plotly import graph_objects
 
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 from levelhead.report import Panel, audit_report, render, write
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from levelhead import torch as robust
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 
 
 class Known(torch.nn.Module):

@@ -40,7 +40,8 @@ def audit(
             f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
         )
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
-    from levelhead.auditing import LEAST_ROWS, judge  # loads scipy, which `--help` need not wait for
+    from levelhead.auditing import judge  # loads scipy, which `--help` need not wait for
+    from levelhead.audits import LEAST_ROWS
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")

@@ -1,13 +1,13 @@
 """Scikit-learn estimators: robust networks, robust trees, and the yardstick they are measured against."""
 
 from levelhead.estimators.automatic import AutoRegressor
-from levelhead.estimators.bayes import BayesianBetaRegressor
-from levelhead.estimators.boosting import GCPBoostingRegressor
 from levelhead.estimators.cleaned import CleanedRegressor
-from levelhead.estimators.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
-from levelhead.estimators.gaussian import GaussianRegressor
-from levelhead.estimators.gcp import GCPRegressor
+from levelhead.estimators.networks.bayes import BayesianBetaRegressor
+from levelhead.estimators.networks.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
+from levelhead.estimators.networks.gaussian import GaussianRegressor
+from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.tabular import tabular_pipeline
+from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 
 __all__ = [
     "AutoRegressor",

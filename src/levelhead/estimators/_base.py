@@ -1,302 +1,202 @@
-"""How every network estimator learns: scales, members, out-of-fold networks, calibration.
+"""What every fitted model can do: predictions, intervals, scores, audits; and the checks of what it is given.
 
-A subclass says which loss it trains (`_objective`), where its outputs start (`_robust_outputs`) and how raw
-outputs are read (`_read`). How a fitted one answers is in `_answers`.
+`FittedRegressor` needs `predict_dist` and `separation_` alone. `AuditedRegressor` adds what networks and trees share:
+out-of-fold predictions of the training rows, calibration, and the audit that follows from them.
 """
 
-import sys
-from abc import abstractmethod
-from dataclasses import replace
-from numbers import Real
+from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from levelhead import engine
-from levelhead.auditing import LEAST_ROWS
-from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
+from levelhead import metrics
+from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, estimate_contamination
 from levelhead.estimators import _preparation
-from levelhead.estimators._answers import AnsweringRegressor, Reading
-from levelhead.estimators._complaints import check_numbers, is_size, n_threads
-from levelhead.estimators._preparation import Prepared, Rows
-from levelhead.theory.calibration import IDENTITY, calibrate
-from levelhead.theory.elementary import exp, log
-from levelhead.theory.separation import estimate_contamination
-
-_LEAST_FOLDS = 5
-_FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
-_MEDIAN_CHI2 = 0.4549  # of one degree of freedom
+from levelhead.estimators._inputs import explained
+from levelhead.estimators._preparation import Scale
+from levelhead.prediction import Interval, Prediction
+from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
 
 
-class NetworkRegressor(AnsweringRegressor):
-    """Base of the network estimators: how they learn."""
+class Reading(NamedTuple):
+    """Raw outputs turned into distributions, in scaled units; members × rows."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    alpha: np.ndarray | None = None
+    sigma: np.ndarray | None = None
+
+    def map(self, f) -> "Reading":
+        """The same function of every part that is there."""
+        return Reading(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
+
+
+class FittedRegressor(RegressorMixin):
+    """What follows from `predict_dist` and `separation_` alone, for every model that has them."""
+
+    _fitted_part: str  # the attribute that a fitted model has
+    separation_: ContaminationEstimate | None
 
     @property
+    def contamination_(self) -> float:
+        """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
+        check_is_fitted(self, self._fitted_part)
+        return float("nan") if self.separation_ is None else self.separation_.epsilon
+
+    def predict(self, X, return_std=False):
+        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
+        prediction = self.predict_dist(X)
+        return (prediction.mean, prediction.std) if return_std else prediction.mean
+
+    def predict_interval(self, X, coverage=0.9) -> Interval:
+        """Central intervals that hold the clean label with the given probability."""
+        return self.predict_dist(X).interval(coverage)
+
+    def predict_quantiles(self, X, alpha):
+        """Quantiles of the clean label: shape (n,) for one level, (levels, n) for several."""
+        return self.predict_dist(X).ppf(alpha)
+
+    def log_prob(self, X, y):
+        """Log density of each label under the distribution of clean labels."""
+        return self.predict_dist(X).logpdf(y)
+
+    def score(self, X, y, sample_weight=None):
+        """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
+        return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
+
+
+class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
+    """A model with out-of-fold predictions of its training rows, which judge their labels."""
+
+    target_scale_: Scale
+    calibration_: Calibration
+    disagreement_: float
+    oof_prediction_: Prediction
+
     @abstractmethod
-    def _objective(self) -> engine.Objective:
-        """The loss."""
+    def _read(self, outputs: np.ndarray) -> Reading:
+        """Distributions from raw outputs of shape (members, rows, outputs)."""
 
-    @property
     @abstractmethod
-    def _robust_outputs(self) -> tuple[float, ...]:
-        """Outputs of untrained networks that know location and scale of the labels, in scaled units."""
+    def predict_dist(self, X) -> Prediction:
+        """The distribution of the clean label of every row."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit the networks to a table.
+    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
+        """Say which of these labels are wrong.
 
-        Every network first learns without its fold of the rows and answers for that fold; from these answers
-        the share of wrong labels and the honest size of the variance are learnt (`oof_prediction_`,
-        `contamination_`). Then the members learn from all rows, suspect labels weighted down.
+        Rows that the model was fitted to are judged by networks that had not seen them (`oof_prediction_`),
+        all others by the model itself.
 
         Parameters
         ----------
-        X : array or frame of shape (n, features), numbers only.
-        y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        X, y : the rows to judge.
+        false_alarm_rate : share of clean labels that is accepted among those called wrong.
         """
-        goes_on = self.warm_start and hasattr(self, "networks_")
-        X, y, weight = self._checked(X, y, sample_weight, reset=not goes_on)
-        self._check_parameters()
-        self._stream = seed = self._new_seed()
-        rows = _preparation.arrange(X, y, weight, seed)
-        if not goes_on:
-            self._learn_scales(X, y, rows)
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
-        if goes_on:
-            more = self._train(data, seed, None, [_afresh(network) for network in self.networks_])
-            self.networks_ = [_after(one, two) for one, two in zip(self.networks_, more, strict=True)]
-        elif self.out_of_fold and rows.n_groups >= LEAST_ROWS:
-            self._fit_in_two_phases(data, seed, y)
-        else:
-            self._forget_contamination()
-            self.networks_ = self._train(data, seed, None, [None] * self.n_members)
-        return self._tell_history()
+        check_is_fitted(self, self._fitted_part)
+        X, y, _ = self._checked(X, y, None, reset=False)
+        if not hasattr(self, "oof_prediction_"):
+            how = (
+                "" if getattr(self, "out_of_fold", True) else "with out_of_fold=True, "
+            )  # trees always have them
+            raise ValueError(
+                "this model has no out-of-fold predictions to judge labels by: "
+                f"fit it {how}to at least {LEAST_ROWS} different rows"
+            )
+        place, known = self._rows_of_training(X, y)
+        unseen = self.oof_prediction_
+        mean, variance, trust = unseen.mean[place], unseen.var[place], _trust(unseen)[place]
+        if not known.all():
+            new = self.predict_dist(X[~known])
+            mean[~known], variance[~known], trust[~known] = new.mean, new.var, _trust(new)
+        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
+        return Audit.from_residuals(
+            y,
+            mean,
+            variance / ratio,
+            trust=trust,
+            separation=self.separation_,
+            false_alarm_rate=false_alarm_rate,
+        )
 
-    def partial_fit(self, X, y, sample_weight=None):
-        """Go through the given rows once, from where the networks stand; the scales stay as first learnt."""
-        first = not hasattr(self, "networks_")
-        X, y, weight = self._checked(X, y, sample_weight, reset=first)
-        self._check_parameters()
-        if first:
-            self._stream = self._new_seed()
-        rows = _preparation.arrange(X, y, weight, self._stream)
-        if first:
-            self._learn_scales(X, y, rows)
-            self._forget_contamination()
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
-        start = [None] * self.n_members if first else self.networks_
-        epochs = 1 if first else self.networks_[0].epochs + 1
-        recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
-        self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
-        return self._tell_history()
+    def _rows_of_training(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+        """For each row its place among the training rows, and whether it is there at all."""
+        keys = _preparation.row_keys(X, y, self._stream)
+        order = np.argsort(self._row_keys)
+        place = order[np.minimum(np.searchsorted(self._row_keys, keys, sorter=order), len(order) - 1)]
+        return place, self._row_keys[place] == keys
 
-    # ------------------------------------------------------------------ two phases
-
-    def _fit_in_two_phases(self, data: Prepared, seed: int, y: np.ndarray) -> None:
-        n_folds = max(self.n_members, _LEAST_FOLDS)
-        total = self._epochs(len(data.rows.index))
-        first = max(1, round(_FIRST_PHASE * total))
-        networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
-        fold, row = data.rows.group % n_folds, np.arange(len(y))
-        early = self._read(self._forward(networks, data.X))
-        unseen = early.map(lambda part: part[fold, row][None])
-        wrong = self._learn_from_unseen(unseen, data)
-        self.oof_prediction_ = self._predicted(unseen)
-        self._row_keys = data.rows.key
-        trusted = replace(data, rows=data.rows.trusting(1 - wrong))
-        start = [_afresh(network) for network in networks[: self.n_members]]
-        rest = total - first
-        finished = self._train(trusted, seed + 1, None, start, epochs=rest) if rest else start
-        if self.separation_ is not None:
-            self._carry_over(early, self._read(self._forward(finished, data.X)), fold, data.rows.index)
-        self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
-
-    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray, visits: np.ndarray) -> None:
-        """Make what was learnt from the first phase's answers fit those of the finished members.
-
-        Suspect labels count less in the second phase, which takes their part of the variance away: the
-        calibration must not do so again. And a mixture of members adds their disagreement to the variance,
-        where the residuals of single networks have it already.
-        """
-        change = (late.variance / early.variance[: self.n_members])[:, visits]
-        self.calibration_ = self.calibration_.after(float(exp(np.median(log(change)))))
-        if self.n_members > 1:
-            row = np.arange(len(fold))
-            alone = early.mean[fold, row]
-            others = (early.mean.sum(axis=0) - alone) / (len(early.mean) - 1)
-            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
-            self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
-
-    def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
-        """Calibration, share of wrong labels, and the probability that each label is one of them."""
-        z = data.y.astype(np.float64) - unseen.mean[0]
-        variance = unseen.variance[0]
-        index = data.rows.index
-        self._forget_contamination()
-        if self.contamination is None or np.median(np.abs(z[index])) == 0:
-            return np.zeros(len(z))
-        known = None if self.contamination == "auto" else float(self.contamination)
-        self.calibration_ = calibrate(z[index], variance[index])
-        honest = self.calibration_(variance)
-        self.separation_ = estimate_contamination(z[index], honest[index], epsilon=known, core="student")
-        return self.separation_.probability(z, honest)
+    # ------------------------------------------------------------------ calibration
 
     def _forget_contamination(self) -> None:
-        self.calibration_ = IDENTITY
-        self.separation_ = None
-        self.disagreement_ = 0.0
+        self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
         self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
-    # ------------------------------------------------------------------ training
+    def _separate(self, z: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Calibrated variances of out-of-fold residuals; learns calibration and share of wrong labels on the way."""
+        known = None if self.contamination == "auto" else float(self.contamination)
+        self.calibration_ = calibrate(z, variance)
+        calibrated = self.calibration_(variance)
+        self.separation_ = estimate_contamination(z, calibrated, epsilon=known, core="student")
+        return calibrated
 
-    def _train(
-        self, data: Prepared, seed: int, n_folds: int | None, start, epochs: int | None = None
-    ) -> list[engine.Network]:
-        n_visits = len(data.rows.index)
-        recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
-        return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
+    def _predicted(self, reading: Reading) -> Prediction:
+        """A reading in the units of y, its variance calibrated."""
+        center, spread = self.target_scale_
+        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
+        clean = self.calibration_(reading.variance) * ratio * (1 - self.disagreement_)
+        sigma = None if reading.sigma is None else reading.sigma * spread**2
+        return Prediction(reading.mean * spread + center, clean * spread**2, alpha=reading.alpha, sigma=sigma)
 
-    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start) -> list[engine.Job]:
-        """One job for each network to start from; network k leaves out fold k, if there are folds."""
-        rows, jobs = data.rows, []
-        for k, network in enumerate(start):
-            held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
-            watched = None
-            if self.early_stopping:
-                watch = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
-                watched, held_out = rows.only(watch), held_out | watch
-            jobs.append(
-                engine.Job(
-                    seed=seed,
-                    network=k,
-                    rows=rows.without(held_out),
-                    held_out=watched,
-                    initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
-                    start=network,
-                )
+    # ------------------------------------------------------------------ checks of input
+
+    def _checked(self, X, y, sample_weight, *, reset: bool):
+        """X, y and weights as arrays of finite numbers."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        with explained(X, y):
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=[np.float64, np.float32],
+                y_numeric=True,
+                reset=reset,
+                ensure_all_finite=False,
             )
-        return jobs
-
-    def _run(self, data: Prepared, recipe: engine.Recipe, jobs: list[engine.Job]) -> list[engine.Network]:
-        architecture = engine.Architecture(
-            n_features=data.X.shape[1],
-            hidden=tuple(np.atleast_1d(self.hidden_layer_sizes)),
-            n_outputs=recipe.objective.n_outputs,
-            shared_trunk=self.shared_trunk,
-            activation=self.activation,
-        )
-        stopping = engine.Stopping(self.n_iter_no_change, self.tol) if self.early_stopping else None
-        return engine.train(
-            architecture,
-            recipe,
-            jobs,
-            X=data.X,
-            y=data.y,
-            sample_weight=data.rows.weight,
-            stopping=stopping,
-            callback=_report if self.verbose else None,
-            n_threads=n_threads(self.n_jobs),
-        )
-
-    def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
-        batch_size = self._batch_size(n_visits)
-        steps = max(1, epochs * -(-n_visits // batch_size))
-        schedules = {
-            "cosine": engine.Schedule("cosine", 0.0, steps),
-            "constant": engine.Schedule(),
-            "stairs": engine.Schedule("exponential", 0.9, 100),
-        }
-        return engine.Recipe(
-            objective=self._objective,
-            optimizer=self.solver,
-            learning_rate=self.learning_rate_init,
-            schedule=schedules[self.learning_rate],
-            batch_size=batch_size,
-            epochs=epochs,
-            dropout=self.dropout,
-            weight_decay=self.weight_decay,
-            drop_last=self.drop_last,
-        )
-
-    def _batch_size(self, n_visits: int) -> int:
-        return min(n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else self.batch_size)
-
-    def _epochs(self, n_visits: int) -> int:
-        if self.max_iter != "auto":
-            return self.max_iter
-        steps_an_epoch = -(-n_visits // self._batch_size(n_visits))
-        return max(1, round(_auto_steps(n_visits) / steps_an_epoch))
-
-    def _learn_scales(self, X, y, rows: Rows) -> None:
-        self.input_scale_ = _preparation.input_scale(X, rows)
-        self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
-
-    def _tell_history(self):
-        self.n_iter_ = max(network.epochs for network in self.networks_)
-        curves = [network.loss_curve for network in self.networks_]
-        self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]
-        return self
-
-    def _check_parameters(self) -> None:
-        """Refuse settings that the engine would not know by their name here."""
-        check_numbers(self)
-        choices = {
-            "target_scaling": ("robust", "standard", "none"),
-            "learning_rate": ("cosine", "constant", "stairs"),
-            "initial_outputs": ("robust", "zero"),
-            "activation": ACTIVATIONS,
-            "solver": OPTIMIZERS,
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {allowed}")
-        for name in ("max_iter", "batch_size"):
-            value = getattr(self, name)
-            if value != "auto" and not is_size(value):
-                raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
-        share = self.contamination
-        known = share is None or share == "auto"
-        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
-            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
-        if share is not None and not self.out_of_fold:
+            y = np.asarray(y, dtype=np.float64)
+        X = self._finite_inputs(X)
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
             raise ValueError(
-                "contamination needs out-of-fold predictions: set out_of_fold=True, or contamination=None"
+                "sample_weight is zero everywhere; at least one row must have a weight above zero"
             )
+        return X, y, weight
 
-    def _new_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+        with explained(X):
+            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
+        return self._finite_inputs(X)
 
-
-def _auto_batch_size(n_visits: int) -> int:
-    """Small data want many small steps; large data can afford larger ones."""
-    return 16 if n_visits < 2000 else 32
-
-
-def _auto_steps(n_visits: int) -> float:
-    """Steps of each network in all: enough to converge on small data, some passes through large."""
-    return float(np.clip(1.875 * n_visits, 9_000, 40_000))
-
-
-def _afresh(network: engine.Network) -> engine.Network:
-    """The same weights with a new optimiser and a schedule that begins anew, without its history."""
-    nothing = np.empty(0)
-    return replace(network, state=None, epochs=0, best_epoch=0, loss_curve=nothing, score_curve=nothing)
-
-
-def _after(first: engine.Network, second: engine.Network) -> engine.Network:
-    """The second network with the history of both."""
-    return replace(
-        second,
-        epochs=first.epochs + second.epochs,
-        best_epoch=first.epochs + second.best_epoch,
-        loss_curve=np.concatenate([first.loss_curve, second.loss_curve]),
-        score_curve=np.concatenate([first.score_curve, second.score_curve]),
-    )
+    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = X.sum(dtype=np.float64)
+        if not np.isfinite(total):  # a cheap look first; a sum may also just overflow
+            bad = ~np.isfinite(X)
+            if bad.any():
+                row, column = np.argwhere(bad)[0]
+                names = getattr(self, "feature_names_in_", None)
+                called = f"column {column}" if names is None else f"column {column} ({names[column]!r})"
+                raise ValueError(
+                    f"X has {np.count_nonzero(bad)} NaN or inf values, the first in {called}, row {row}; fill or "
+                    "drop them (sklearn.impute), or use levelhead.tabular_pipeline"
+                )
+        return X
 
 
-def _report(progress: engine.Progress) -> None:
-    print(  # noqa: T201
-        f"\rlevelhead: network {progress.network}, epoch {progress.epoch}, loss {progress.loss:.4f}   ",
-        end="",
-        file=sys.stderr,
-    )
+def _trust(prediction: Prediction) -> np.ndarray:
+    """α of every row, NaN for models without one."""
+    return np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha

@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
 
 from levelhead._extras import available, install
-from levelhead.auditing import LEAST_ROWS, Audit
-from levelhead.estimators._answers import Answers
-from levelhead.estimators.boosting import GCPBoostingRegressor
-from levelhead.estimators.gcp import GCPRegressor
+from levelhead.audits import LEAST_ROWS, Audit
+from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
+from levelhead.estimators._base import FittedRegressor
+from levelhead.estimators.networks.gcp import GCPRegressor
+from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction
-from levelhead.theory.separation import ContaminationEstimate, estimate_contamination
 
 Kind = Literal["auto", "network", "trees"]
 KINDS = ("auto", "network", "trees")
@@ -106,7 +106,7 @@ def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(np.sort(some[held:]), np.sort(some[:held]))]
 
 
-class AutoRegressor(Answers, BaseEstimator):
+class AutoRegressor(FittedRegressor, BaseEstimator):
     """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever is best on labels they had not seen.
 
     Without the extra `boosting`, or with fewer than 60 rows, it is the network.

@@ -7,11 +7,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from levelhead import metrics
-from levelhead.estimators._complaints import explained
-from levelhead.estimators.gcp import GCPRegressor
+from levelhead.audits.separation import estimate_contamination
+from levelhead.estimators._inputs import explained
+from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.prediction import Interval, Prediction
-from levelhead.theory.calibration import IDENTITY, calibrate
-from levelhead.theory.separation import estimate_contamination
+from levelhead.prediction.calibration import IDENTITY, calibrate
 
 _FOLDS = 5
 

@@ -67,7 +67,7 @@ FUNCTIONS = _names(
 )
 
 # Immutable values, rebuilt by their constructors: for each argument, how to get it from a value. None: all the
-# fields of a dataclass or a named tuple.
+# fields of a dataclass or a named tuple. The names are those of version 0.1 and never change, wherever a class moves.
 RECORDS: Mapping[str, Parts | None] = MappingProxyType(
     {
         "levelhead.auditing.Audit": None,
@@ -87,6 +87,14 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "polars.Datetime": {part: attrgetter(part) for part in ("time_unit", "time_zone")},
     }
 )
+
+_MOVED = {
+    "levelhead.auditing": "levelhead.audits",
+    "levelhead.estimators._boosting": "levelhead.estimators.trees.growing",
+    "levelhead.estimators._forests": "levelhead.estimators.trees.forest",
+    "levelhead.theory.calibration": "levelhead.prediction.calibration",
+    "levelhead.theory.separation": "levelhead.audits.separation",
+}
 
 # Settings through which a model could reach out of its file: a cache on disk, which is read with pickle; and
 # text that is taken for the name of a file.
@@ -157,4 +165,4 @@ def is_zone(value: Any) -> bool:
 
 def _get(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(importlib.import_module(_MOVED.get(module, module)), attribute)

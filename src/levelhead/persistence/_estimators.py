@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
+from levelhead.audits.separation import ContaminationEstimate
 from levelhead.engine import Network
 from levelhead.estimators import (
     AutoRegressor,
@@ -15,12 +16,12 @@ from levelhead.estimators import (
     GCPBoostingRegressor,
     GCPRegressor,
 )
-from levelhead.estimators._answers import AnsweringRegressor
-from levelhead.estimators._base import NetworkRegressor
-from levelhead.estimators._boosting import Shape
-from levelhead.estimators._forests import MOST_FEATURES, Forest
+from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.networks._training import NetworkRegressor
+from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
+from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._checks import (
     Check,
     array,
@@ -34,8 +35,7 @@ from levelhead.persistence._checks import (
     whole,
 )
 from levelhead.prediction import Prediction
-from levelhead.theory.calibration import Calibration
-from levelhead.theory.separation import ContaminationEstimate
+from levelhead.prediction.calibration import Calibration
 
 _MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for an answer
 
@@ -92,7 +92,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
             "regressor_",
             {
                 **_VARIANCE,
-                "auditor_": lambda model: _are_fitted([model], AnsweringRegressor, AutoRegressor),
+                "auditor_": lambda model: _are_fitted([model], AuditedRegressor, AutoRegressor),
                 "regressor_": lambda model: hasattr(type(model), "predict"),
                 "audit_": optional(of(Audit)),
                 "n_features_in_": whole(1),
@@ -177,7 +177,7 @@ def _hashable(model: Any) -> bool:
 
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
-        AnsweringRegressor: _rows_agree,
+        AuditedRegressor: _rows_agree,
         NetworkRegressor: _networks_agree,
         BayesianBetaRegressor: _samples_agree,
         GCPBoostingRegressor: _trees_agree,

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
+from levelhead.audits.separation import ContaminationEstimate
 from levelhead.engine import Architecture, Network, OptimizerState
 from levelhead.engine.descriptions import ACTIVATIONS
-from levelhead.estimators._boosting import Shape
-from levelhead.estimators._forests import Forest
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.trees.forest import Forest
+from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._allowed import is_zone
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._checks import (
@@ -33,8 +34,7 @@ from levelhead.persistence._checks import (
     whole,
 )
 from levelhead.prediction import Prediction
-from levelhead.theory.calibration import Calibration
-from levelhead.theory.separation import ContaminationEstimate
+from levelhead.prediction.calibration import Calibration
 
 _TINY, _HUGE = 1e-300, 1e300
 

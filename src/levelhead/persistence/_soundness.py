@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model._base import LinearModel
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from levelhead.estimators._forests import MOST_FEATURES
+from levelhead.estimators.trees.forest import MOST_FEATURES
 from levelhead.persistence import _estimators, _indices
 from levelhead.persistence._archive import ModelFileError
 

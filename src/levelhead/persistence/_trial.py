@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 )
 
 from levelhead.estimators import AutoRegressor, CleanedRegressor
-from levelhead.estimators._answers import AnsweringRegressor
+from levelhead.estimators._base import AuditedRegressor
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._estimators import is_fitted
 
@@ -51,7 +51,7 @@ Columns = list[list[Any]]  # for each column of the input some values that it ma
 
 def run(model: Any) -> None:
     """Refuse a model that fails on rows of its own kind with anything but a `ValueError`."""
-    if isinstance(model, (AnsweringRegressor, AutoRegressor)):
+    if isinstance(model, (AuditedRegressor, AutoRegressor)):
         return
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -82,7 +82,7 @@ def _answer(model: Any, rows: Any) -> None:
     elif isinstance(model, AutoRegressor):
         for one in getattr(model, "estimators_", []):
             _answer(one, rows)
-    elif isinstance(model, AnsweringRegressor) and is_fitted(model):
+    elif isinstance(model, AuditedRegressor) and is_fitted(model):
         if model.n_features_in_ != rows.shape[1]:
             given = f"{model.n_features_in_} features and gets {rows.shape[1]}"
             raise ModelFileError(f"{type(model).__name__} takes {given}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelhead._files import refuse
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 from levelhead.report import encoding, panels
 from levelhead.report.neighbours import nearest
 from levelhead.report.page import Panel, render, write

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead import metrics
-from levelhead.auditing import Audit
+from levelhead.audits import Audit
 from levelhead.report.page import Panel, plot_text
 
 FloatArray = NDArray[np.float64]

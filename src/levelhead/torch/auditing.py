@@ -12,8 +12,8 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 from levelhead.torch.parameters import GCPParameters, NormalParameters, prognosis
 
 if TYPE_CHECKING:
-    from levelhead.auditing import Audit
-    from levelhead.theory.separation import ContaminationEstimate
+    from levelhead.audits import Audit
+    from levelhead.audits.separation import ContaminationEstimate
 
 _BATCH = 256
 _REFRESH = 0.2  # seconds between two states of the progress bar
@@ -55,7 +55,7 @@ def label_audit(
     false_alarm_rate : largest expected share of clean labels among those that are called wrong.
     progress : show a progress bar on stderr; None shows it on a terminal.
     """
-    from levelhead.auditing import Audit
+    from levelhead.audits import Audit
 
     rows = list(_stream(_bar(_in_order(data, batch_size), progress), model, output))
     if not rows:

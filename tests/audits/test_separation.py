@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from levelhead.theory.separation import estimate_contamination
+from levelhead.audits.separation import estimate_contamination
 from levelhead.theory.student import prognostic_variance
 
 SCRIPT = Path(__file__).parents[2] / "docs/tables/estimation_bias.py"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from levelhead import engine
-from levelhead.estimators._gaussian_members import VARIANCE_FLOOR, GaussianMembers
+from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 
 _LARGEST_GRADIENT = (
     1e12  # never met in sane training; the square of a larger one would overflow in the optimiser

@@ -13,8 +13,8 @@ pytest.importorskip("lightgbm")
 from levelhead import GCPBoostingRegressor, load, metrics, save
 from levelhead.contamination import Replaced
 from levelhead.datasets import heteroscedastic
-from levelhead.estimators import _boosting, boosting
-from levelhead.estimators._boosting import Shape, fisher_step
+from levelhead.estimators.trees import boosting, growing
+from levelhead.estimators.trees.growing import Shape, fisher_step
 from levelhead.persistence import ModelFileError
 
 QUICK = {"max_iter": 60, "random_state": 0}
@@ -110,63 +110,16 @@ def test_no_leaf_of_the_scale_stands_on_few_labels():
     y = X[:, 0] + rng.standard_t(2, size=300)
     fold = rng.integers(0, 5, 300)
     growth = GCPBoostingRegressor(max_iter=400, n_jobs=1).fit(X, y)._growth(300)
-    grown = _boosting.grow(X, y, np.ones(300), fold, growth, seed=0)
+    grown = growing.grow(X, y, np.ones(300), fold, growth, seed=0)
     for k, forest in enumerate(grown.scale_forests):
         leaves = forest._booster.predict(X[fold != k][:, forest._features], pred_leaf=True)
         assert min(np.unique(tree, return_counts=True)[1].min() for tree in leaves.T) >= 20
 
 
-def test_who_hears_a_label_again_has_not_seen_it():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    y = X[:, 0] + 0.1 * rng.normal(size=200)
-    fold, weight = np.arange(200) % 5, np.where(np.arange(200) % 7, 1.0, 0.0)
-    growth = GCPBoostingRegressor(n_jobs=1).fit(X[:20], y[:20])._growth(200)
-    hear = lambda y: _boosting.hear_again(X, y, weight, fold, growth, n_passes=20, seed=0)
-    mean = hear(y)
-    assert metrics.rmse(X[:, 0], mean) < 0.3
-    np.testing.assert_array_equal(hear(np.where(weight == 0, 9.0, y)), mean)
-    other = hear(np.where(fold == 3, -y, y))
-    np.testing.assert_array_equal(other[fold == 3], mean[fold == 3])
-    assert not np.isclose(other[fold != 3], mean[fold != 3]).any()
-
-
-def test_rare_labels_of_usual_size_are_believed_once_they_support_each_other(monkeypatch):
-    def error_on_rare_rows(seed):
-        rng = np.random.default_rng(seed)
-        rare = np.arange(500) < 12
-        X = rng.uniform(-1, 1, size=(500, 2))
-        X[:, 1] = np.where(rare, rng.uniform(0.9, 1, 500), rng.uniform(-1, 0.85, 500))
-        y = np.where(rare, 2.0, 3 * X[:, 0]) + 0.1 * rng.normal(size=500)
-        spoilt = np.where(rare, y, Replaced()(X, y, rate=0.05, random_state=seed).y)
-        answer = GCPBoostingRegressor(random_state=0, n_jobs=1).fit(X, spoilt).predict(X[rare])
-        return metrics.rmse(y[rare], answer)
-
-    heard = [error_on_rare_rows(seed) for seed in (1, 3, 4)]
-    monkeypatch.setattr(_boosting, "hear_again", lambda X, y, *_: np.full(len(y), np.inf))
-    assert np.mean(heard) < 0.85 * np.mean([error_on_rare_rows(seed) for seed in (1, 3, 4)])
-
-
-def test_where_no_label_is_wrong_those_of_usual_size_count_almost_in_full(monkeypatch):
-    weights = []
-    finish = _boosting.finish
-    monkeypatch.setattr(
-        _boosting, "finish", lambda X, y, w, *rest: weights.append(w) or finish(X, y, w, *rest)
-    )
-    data = heteroscedastic(600, random_state=0)
-    for share in (0.0, 0.1):
-        spoilt = Replaced()(data.X, data.y_clean, rate=share, random_state=0)
-        model = GCPBoostingRegressor(random_state=0).fit(data.X, spoilt.y)
-        assert model.contamination_ == pytest.approx(share, abs=0.025)
-    clean, some = weights
-    assert np.quantile(clean, 0.05) > np.quantile(some, 0.15)
-    assert (some < 0.01).sum() >= 40
-
-
 def test_the_more_labels_are_wrong_the_larger_the_leaves_of_the_scale(monkeypatch):
-    rows, grow = [], _boosting.grow
+    rows, grow = [], growing.grow
     monkeypatch.setattr(
-        _boosting,
+        growing,
         "grow",
         lambda *given, growth, seed: (
             rows.append(growth.rows_in_scale_leaf) or grow(*given, growth=growth, seed=seed)
@@ -184,14 +137,14 @@ def test_the_more_labels_are_wrong_the_larger_the_leaves_of_the_scale(monkeypatc
 @pytest.fixture
 def finished(monkeypatch):
     """Labels and weights with which members are trained, by the first column of their table."""
-    given, finish = {}, _boosting.finish
+    given, finish = {}, growing.finish
 
     def spy(X, y, weight, *rest):
         order = np.argsort(X[:, 0])
         given["labels"], given["weight"] = y[order], weight[order]
         return finish(X, y, weight, *rest)
 
-    monkeypatch.setattr(_boosting, "finish", spy)
+    monkeypatch.setattr(growing, "finish", spy)
     return given
 
 
@@ -215,39 +168,12 @@ def trust_in(model, table, y, residual):
     return (1 - wrong) ** 2 / (1 + far)
 
 
-def test_a_label_counts_as_far_as_it_is_trusted(finished, in_order, monkeypatch):
-    monkeypatch.setattr(_boosting, "hear_again", lambda X, y, *_: np.full(len(y), np.inf), raising=False)
+def test_a_label_counts_as_far_as_it_is_trusted(finished, in_order):
     table, y = in_order
     model = GCPBoostingRegressor(**QUICK, n_jobs=1).fit(table, y)
     assert model.shape_.alpha < 20
     residual = y - model.oof_prediction_.mean
     np.testing.assert_allclose(finished["weight"], trust_in(model, table, y, residual), rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize(("share", "power"), [(0.0, 0.5), (0.024, 0.8), (0.1, 1.0)])
-def test_a_label_of_usual_size_counts_as_far_as_it_is_trusted_when_heard_again(
-    finished, in_order, monkeypatch, share, power
-):
-    heard = {}
-
-    def half_is_met_exactly(X, y, weight, *_):
-        heard["weight"] = weight[np.argsort(X[:, 0])]
-        return np.where(X[:, 0] > 0, y, np.inf)
-
-    monkeypatch.setattr(_boosting, "hear_again", half_is_met_exactly)
-    table, y = in_order
-    model = GCPBoostingRegressor(**QUICK, n_jobs=1, contamination=share).fit(table, y)
-    residual = y - model.oof_prediction_.mean
-    first = trust_in(model, table, y, residual)
-    p = model.audit(table, y).p_outlier
-    low, high = np.quantile(y[p <= max(0.5, np.median(p))], [0.01, 0.99])
-    usual = (low <= y) & (y <= high)
-    assert 300 < usual.sum() < 400
-    again = trust_in(model, table, y, np.where(usual & (table[:, 0] > 0), 0.0, residual))
-    expected = np.where(usual, np.maximum(first, 0.5), first)
-    np.testing.assert_allclose(heard["weight"], expected, rtol=1e-6, atol=1e-9)
-    expected = np.where(usual, again**power, again)
-    np.testing.assert_allclose(finished["weight"], expected, rtol=1e-6, atol=1e-9)
 
 
 def test_growing_stops_when_patience_is_over_and_keeps_the_best_trees():

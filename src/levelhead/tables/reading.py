@@ -24,10 +24,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from levelhead import _csv_dialect
 from levelhead._checks import FloatArray
-from levelhead._csv_dialect import TableError
 from levelhead._extras import needed
+from levelhead.tables import dialect as dialects
+from levelhead.tables.dialect import TableError
 
 __all__ = ["TableError", "TrainingTable", "choose", "pieces", "read", "training_table"]
 
@@ -162,7 +162,7 @@ def _suggestion(name: str, present: list[str]) -> str:
 
 def _csv_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
     pandas = _pandas()
-    dialect = _csv_dialect.detect(path)
+    dialect = dialects.detect(path)
     size = path.stat().st_size
     with path.open("rb") as file:
         try:

@@ -8,8 +8,8 @@ import pytest
 
 lgb = pytest.importorskip("lightgbm")
 
-from levelhead.estimators import _forests  # noqa: E402
-from levelhead.estimators._forests import Forest  # noqa: E402
+from levelhead.estimators.trees import forest as forests  # noqa: E402
+from levelhead.estimators.trees.forest import Forest  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4))
@@ -169,4 +169,4 @@ def test_an_absurd_number_of_features_is_refused(forest, n_features):
 def test_without_the_library_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(ImportError, match=r"pip install '\.\[boosting\]'"):
-        _forests.lightgbm()
+        forests.lightgbm()

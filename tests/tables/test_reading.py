@@ -323,4 +323,4 @@ def test_pieces_make_up_the_whole(ending: str, tmp_path: Path) -> None:
 
 
 def test_the_example_in_the_docstring() -> None:
-    assert doctest.testmod(tables) == (0, 4)
+    assert doctest.testmod(tables.reading) == (0, 4)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from levelhead import engine
-from levelhead.estimators._answers import Reading
-from levelhead.estimators._gaussian_members import GaussianMembers
-from levelhead.estimators._signature import adds_to
+from levelhead.estimators._base import Reading
+from levelhead.estimators.networks._gaussian_members import GaussianMembers
+from levelhead.estimators.networks._signature import adds_to
 
 
 class BayesianBetaRegressor(GaussianMembers):

@@ -11,16 +11,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from levelhead.auditing import LEAST_ROWS
-from levelhead.estimators import _boosting, _categories, _preparation
-from levelhead.estimators._answers import AnsweringRegressor, Reading
-from levelhead.estimators._boosting import Grown, Growth, Shape
-from levelhead.estimators._complaints import explained, n_threads
-from levelhead.estimators._forests import Forest, lightgbm
+from levelhead.audits import LEAST_ROWS
+from levelhead.estimators import _preparation
+from levelhead.estimators._base import AuditedRegressor, Reading
+from levelhead.estimators._inputs import explained, n_threads
+from levelhead.estimators.trees import categories, growing
+from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
-from levelhead.theory.calibration import IDENTITY, calibrate
-from levelhead.theory.elementary import exp, power
-from levelhead.theory.separation import estimate_contamination
+from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance
 
 _FOLDS = 5
@@ -31,22 +30,17 @@ _LEAVES, _MORE_LEAVES, _MANY_ROWS = 15, 31, 5000
 _SCALE_ROWS, _MORE_SCALE_ROWS, _VERY_MANY_WRONG = 20, 80, 0.25
 _THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
 _LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
-_USUAL = 0.01, 0.99  # quantiles of the labels taken for right, between which any label is heard again
-_HEARD = 0.5  # the least weight of such a label meanwhile
-_MANY_WRONG = 0.03  # share of wrong labels from which on doubt counts in full
-_MILDEST = 0.5  # power of doubt where no label is wrong
 _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
 
 
-class GCPBoostingRegressor(AnsweringRegressor):
+class GCPBoostingRegressor(AuditedRegressor):
     """Robust probabilistic regression by boosted trees with a Student's t.
 
-    Trees give the location m and the scale s of a Student's t with one α for all rows. Five machines grow in step,
-    each without a fold of the rows, and every label is weighed by the machine that has not seen it, so that no
-    tree can talk itself into a wrong label. Labels of usual size are heard again by machines to which all of
-    these count: rare ones may support each other. The members then learn m from all rows, suspect labels weighted
-    down. The answer describes the **clean** labels: mean m and the prognostic variance σ/(α − A(α)), equation (6),
-    made honest on the rows that were held out. Needs the extra `boosting` (LightGBM).
+    Trees give the location m and the scale s of a Student's t with one α for all rows. Five fold models grow in step,
+    each without one fold of the rows, and every label gets its weight from the model that has not seen it: a tree
+    cannot fit a wrong label and then call it right. The members then learn m from all rows, with suspect labels
+    weighted down. The prediction describes the **clean** labels: mean m and the prognostic variance σ/(α − A(α)),
+    equation (6), calibrated on the held-out rows. Needs the extra `boosting` (LightGBM).
 
     Gaps (NaN) are met by the trees themselves; columns of categories are split into sets.
 
@@ -159,12 +153,9 @@ class GCPBoostingRegressor(AnsweringRegressor):
             grown, trusted = self._without_folds(len(labels)), given
         else:
             fold = rows.group[visits] % _FOLDS
-            rounds = partial(_boosting.grow, table, labels, given, fold, seed=seed)
-            grown, honest = self._learn_from_unseen(labels, rounds, growth, rows.n_groups)
-            hear = lambda w: _boosting.hear_again(
-                table, labels, given * w, fold, growth, grown.n_passes, seed
-            )
-            trusted = given * self._trusted(labels, grown, honest, hear)
+            rounds = partial(growing.grow, table, labels, given, fold, seed=seed)
+            grown, calibrated = self._learn_from_unseen(labels, rounds, growth, rows.n_groups)
+            trusted = given * self._label_weights(labels, grown, calibrated)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
         self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
@@ -212,51 +203,27 @@ class GCPBoostingRegressor(AnsweringRegressor):
         z = labels - grown.mean
         if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
             return grown, None
-        honest, share = self._separate(labels, grown)
-        if share > _VERY_MANY_WRONG:
+        calibrated = self._separate(z, self._fold_variance(grown))
+        if self.separation_ is not None and self.separation_.epsilon > _VERY_MANY_WRONG:
             grown = grow(growth=replace(growth, rows_in_scale_leaf=_MORE_SCALE_ROWS))
-            honest, _ = self._separate(labels, grown)
-        return grown, honest
+            calibrated = self._separate(labels - grown.mean, self._fold_variance(grown))
+        return grown, calibrated
 
-    def _separate(self, labels: np.ndarray, grown: Grown) -> tuple[np.ndarray, float]:
-        """Calibrated variances, and the share of wrong labels."""
-        z, log_s = labels - grown.mean, grown.shape.log_scale(grown.trees)
-        known = None if self.contamination == "auto" else float(self.contamination)
-        variance = self._reading(grown.mean[None], log_s, grown.shape).variance[0]
-        self.calibration_ = calibrate(z, variance)
-        honest = self.calibration_(variance)
-        self.separation_ = estimate_contamination(z, honest, epsilon=known, core="student")
-        return honest, self.separation_.epsilon
+    def _fold_variance(self, grown: Grown) -> np.ndarray:
+        log_s = grown.shape.log_scale(grown.trees)
+        return self._reading(grown.mean[None], log_s, grown.shape).variance[0]
 
-    def _trusted(self, labels: np.ndarray, grown: Grown, honest: np.ndarray | None, hear) -> np.ndarray:
-        """How far each label is trusted.
-
-        `hear` gives the mean of every row, by machines that have not seen its label, for labels so trusted.
-        """
-        z, log_s = labels - grown.mean, grown.shape.log_scale(grown.trees)
-        separation = self.separation_
-        if separation is None or honest is None:
-            return _boosting.residual_ratios(z, log_s, grown.shape.alpha).near
-
-        def trusted(z: np.ndarray, wrong: np.ndarray) -> np.ndarray:
-            # What those machines doubt is mostly wrong: doubt counts twice, and far labels a little less in any case.
-            right = 1 - wrong
-            return (
-                right * right * _boosting.residual_ratios(z, log_s, max(grown.shape.alpha, _LEAST_ALPHA)).near
-            )
-
-        wrong = separation.probability(z, honest)
-        low, high = np.quantile(labels[wrong <= max(0.5, np.median(wrong))], _USUAL)
-        usual = (low <= labels) & (labels <= high)
-        first = trusted(z, wrong)
-        again = labels - hear(np.where(usual, np.maximum(first, _HEARD), first))
-        nearer = np.where(usual & (np.abs(again) < np.abs(z)), again, z)
-        second = trusted(nearer, separation.probability(nearer, honest))
-        # Where next to no label is wrong, doubt is mostly mistaken, and a label of usual size does little harm.
-        return np.where(usual, power(second, np.clip(separation.epsilon / _MANY_WRONG, _MILDEST, 1)), second)
+    def _label_weights(self, labels: np.ndarray, grown: Grown, calibrated: np.ndarray | None) -> np.ndarray:
+        """Weight of each label in the members' trees."""
+        z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
+        if self.separation_ is None or calibrated is None:
+            return growing.residual_ratios(z, log_s, alpha).near
+        right = 1 - self.separation_.probability(z, calibrated)
+        # Trees fit single labels, so the probability counts twice, and far labels a little less in any case.
+        return right * right * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
 
     def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
-        train = lambda k: _boosting.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
+        train = lambda k: growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
         if growth.n_threads > 1 or self.n_members == 1:
             return [train(k) for k in range(self.n_members)]
         with ThreadPoolExecutor(n_threads(self.n_jobs)) as pool:
@@ -275,10 +242,6 @@ class GCPBoostingRegressor(AnsweringRegressor):
             members, _ = self._sums(X[visits])
             relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
             self.disagreement_ = float(min(np.median(relative), 0.5))
-
-    def _forget_contamination(self) -> None:
-        self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
-        self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
     # ------------------------------------------------------------------ answering
 
@@ -312,8 +275,8 @@ class GCPBoostingRegressor(AnsweringRegressor):
 
     def _encoded(self, X: Any, *, reset: bool) -> Any:
         if reset:
-            self.categories_ = _categories.learn(X, self.categorical_features)
-        return _categories.encode(X, self.categories_)
+            self.categories_ = categories.learn(X, self.categorical_features)
+        return categories.encode(X, self.categories_)
 
     def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
         """Gaps are welcome, infinities are not."""

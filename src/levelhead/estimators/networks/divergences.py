@@ -1,8 +1,8 @@
 """Robust rivals of GCP: a Gaussian fitted by β- or γ-divergence instead of likelihood."""
 
 from levelhead import engine
-from levelhead.estimators._gaussian_members import VARIANCE_FLOOR, GaussianMembers
-from levelhead.estimators._signature import adds_to
+from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
+from levelhead.estimators.networks._signature import adds_to
 
 
 class BetaDivergenceRegressor(GaussianMembers):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from levelhead.theory import calibration
-from levelhead.theory.calibration import IDENTITY, added_variance, calibrate
+from levelhead.prediction import calibration
+from levelhead.prediction.calibration import IDENTITY, added_variance, calibrate
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead._extras import needed
-from levelhead._mixture import GAUSSIAN, STUDENT, Mixture
+from levelhead.prediction.mixture import GAUSSIAN, STUDENT, Mixture
 from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance, student_variance
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from levelhead import engine
-from levelhead.estimators._answers import Reading
-from levelhead.estimators._base import NetworkRegressor
-from levelhead.estimators._links import raw, softplus
+from levelhead.estimators._base import Reading
+from levelhead.estimators.networks._links import raw, softplus
+from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.prediction import Prediction
 from levelhead.theory.special import alpha_minus_A
 from levelhead.theory.student import prognostic_variance, student_variance

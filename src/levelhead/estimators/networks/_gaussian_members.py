@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from levelhead.estimators._answers import Reading
-from levelhead.estimators._base import NetworkRegressor
-from levelhead.estimators._links import raw, softplus
+from levelhead.estimators._base import Reading
+from levelhead.estimators.networks._links import raw, softplus
+from levelhead.estimators.networks._training import NetworkRegressor
 
 VARIANCE_FLOOR = 1e-6
 

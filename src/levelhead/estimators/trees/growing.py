@@ -10,9 +10,6 @@ no weight for a machine: no more than one call a round, whatever their number. F
 - the trees for ln s, by natural-gradient steps in large leaves, which cannot isolate single labels;
 - offset and slope of ln s, and one α for all rows, by Fisher scoring (`theory.student`);
 - when to stop: at the smallest −ln t.
-
-Who doubts rare labels from the start never learns that they support each other. So labels of usual size are heard
-again, by machines to which all of these count.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from levelhead.estimators._forests import Forest, lightgbm
+from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.theory import student
 from levelhead.theory.elementary import exp, log
 
@@ -32,7 +29,6 @@ Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # of predicti
 _ALPHAS = (0.1, 50.0)
 _WARM_UP = 20  # steps of m before α moves: until then, residuals are signal rather than noise
 _FIRST_RATE = 3.0  # of the machines that only serve to judge labels, relative to the members'
-_HEARING_RATE = 9.0  # of those that hear labels again
 _SCALE_RATE = 0.15
 _STEPS = 3  # of the trees for m to one of those for ln s
 _SCALE_LEAVES = (4, 31)  # fewest and most
@@ -197,23 +193,6 @@ def grow(
         elif (k + 1 - best.n_passes) * _STEPS >= growth.patience:
             break
     return best._replace(scale_forests=Forest.each(scale_trees.booster, best.n_passes))
-
-
-def hear_again(
-    X: FloatArray,
-    y: FloatArray,
-    weight: FloatArray,
-    fold: NDArray[np.int64],
-    growth: Growth,
-    n_passes: int,
-    seed: int,
-) -> FloatArray:
-    """The mean of every row by machines that left it out, each label with the weight that it has by now."""
-    mean_trees = _mean_trees(X, y, fold, growth, seed, _HEARING_RATE)
-    gradients = _weighted_squares(y, weight / weight.mean())
-    for _ in range(max(1, round(_STEPS * n_passes * _FIRST_RATE / _HEARING_RATE))):
-        mean_trees.grow(gradients)
-    return mean_trees.unseen()
 
 
 def finish(

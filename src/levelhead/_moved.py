@@ -1,0 +1,49 @@
+"""Modules that have moved: the old name works for one more release, with a FutureWarning."""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MOVED = {
+    "levelhead.theory.calibration": "levelhead.prediction.calibration",
+    "levelhead.theory.contaminated": "levelhead.theory.dynamics.contaminated",
+    "levelhead.theory.equilibria": "levelhead.theory.dynamics.equilibria",
+    "levelhead.theory.expansions": "levelhead.theory.dynamics.expansions",
+    "levelhead.theory.information": "levelhead.theory.student",
+    "levelhead.theory.populations": "levelhead.theory.dynamics.populations",
+    "levelhead.theory.prognosis": "levelhead.theory.student",
+    "levelhead.theory.separation": "levelhead.audits.separation",
+    "levelhead.estimators.bayes": "levelhead.estimators.networks.bayes",
+    "levelhead.estimators.boosting": "levelhead.estimators.trees.boosting",
+    "levelhead.estimators.divergences": "levelhead.estimators.networks.divergences",
+    "levelhead.estimators.gaussian": "levelhead.estimators.networks.gaussian",
+    "levelhead.estimators.gcp": "levelhead.estimators.networks.gcp",
+}
+
+
+class _Finder(MetaPathFinder, Loader):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in MOVED else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the old module the names of the new one."""
+        new = MOVED[module.__name__]
+        warnings.warn(
+            f"{module.__name__} has moved to {new}; the old name goes with the next release",
+            FutureWarning,
+            stacklevel=2,
+        )
+        names = vars(importlib.import_module(new))
+        vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
+
+
+def install() -> None:
+    """Let the old names be found, after everything else."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())

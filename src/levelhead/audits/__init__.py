@@ -1,0 +1,6 @@
+"""Judging labels from residuals of predictions that have not seen them. Knows no estimator."""
+
+from levelhead.audits.audit import LEAST_ROWS, Audit
+from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
+
+__all__ = ["LEAST_ROWS", "Audit", "ContaminationEstimate", "estimate_contamination"]

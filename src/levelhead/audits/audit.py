@@ -1,0 +1,227 @@
+"""The verdict on every label: probabilities, which labels are called wrong, and the result in words."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelhead._checks import share as check_share
+from levelhead._checks import vector
+from levelhead._extras import needed
+from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
+from levelhead.prediction import make_frame
+from levelhead.prediction.calibration import added_variance
+
+FloatArray = NDArray[np.float64]
+
+LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong labels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """The verdict on every label; one entry a row in each array.
+
+    Attributes
+    ----------
+    given_label, predicted_label : the label as given, and as predicted without having seen it.
+    std : standard deviation of the clean label around the prediction.
+    z : (given − predicted)/std.
+    p_outlier : probability that the label is wrong.
+    label_quality : 1 − p_outlier, from 0 (surely wrong) to 1.
+    is_label_issue : the verdict: as many of the most suspect labels as keep the expected share of false
+        alarms among them below `false_alarm_rate`.
+    trust : α of the prediction: where it is small, the training labels nearby held wrong ones. NaN if the
+        model has none.
+    separation : the fit behind it: share of wrong labels, its standard error, width of the clean noise.
+    false_alarm_rate : the level the verdict keeps to.
+    """
+
+    given_label: FloatArray
+    predicted_label: FloatArray
+    std: FloatArray
+    p_outlier: FloatArray
+    is_label_issue: NDArray[np.bool_]
+    trust: FloatArray
+    separation: ContaminationEstimate
+    false_alarm_rate: float
+
+    @classmethod
+    def from_residuals(
+        cls,
+        given: ArrayLike,
+        predicted: ArrayLike,
+        variance: ArrayLike,
+        *,
+        trust: ArrayLike | None = None,
+        separation: ContaminationEstimate | None = None,
+        false_alarm_rate: float = 0.05,
+    ) -> "Audit":
+        """Judge labels by predictions that have not seen them.
+
+        Parameters
+        ----------
+        given, predicted : labels and predicted means.
+        variance : the model's variance of each label, right up to a common factor; or, together with a
+            `separation` that was fitted elsewhere, the variance that this one was fitted with.
+        trust : α of each prediction, if the model has one.
+        """
+        y, mean = vector("given", given), vector("predicted", predicted)
+        level = check_share("false_alarm_rate", false_alarm_rate)
+        spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), y.shape)
+        if separation is None and (y == y[0]).all() and np.median(np.abs(y - mean)) == 0:
+            raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
+        fitted = (
+            estimate_contamination(y - mean, spread, core="student") if separation is None else separation
+        )
+        p = fitted.probability(y - mean, spread)
+        return cls(
+            given_label=y,
+            predicted_label=mean,
+            std=np.sqrt(fitted.variance_ratio * spread),
+            p_outlier=p,
+            is_label_issue=most_suspect(p, level),
+            trust=np.full(y.shape, np.nan) if trust is None else np.asarray(trust, dtype=np.float64),
+            separation=fitted,
+            false_alarm_rate=level,
+        )
+
+    def __len__(self) -> int:
+        return len(self.given_label)
+
+    @property
+    def z(self) -> FloatArray:
+        """Residuals in units of the clean noise."""
+        return (self.given_label - self.predicted_label) / self.std
+
+    @property
+    def label_quality(self) -> FloatArray:
+        """1 − p_outlier."""
+        return 1 - self.p_outlier
+
+    @property
+    def issues(self) -> NDArray[np.intp]:
+        """Rows whose labels are called wrong, the most suspect first."""
+        rows = np.flatnonzero(self.is_label_issue)
+        order = np.lexsort((-np.abs(self.z[rows]), -self.p_outlier[rows]))
+        return rows[order]
+
+    @property
+    def epsilon(self) -> float:
+        """Estimated share of wrong labels, also of those that cannot be told from clean ones."""
+        return self.separation.epsilon
+
+    @property
+    def epsilon_interval(self) -> tuple[float, float]:
+        """Interval of about 95 % for the share of wrong labels."""
+        width = 1.96 * self.separation.standard_error
+        return max(0.0, self.epsilon - width), min(1.0, self.epsilon + width)
+
+    def at(self, false_alarm_rate: float) -> "Audit":
+        """The same audit with another level for false alarms."""
+        level = check_share("false_alarm_rate", false_alarm_rate)
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return Audit(
+            **fields | {"is_label_issue": most_suspect(self.p_outlier, level), "false_alarm_rate": level}
+        )
+
+    def allowing_for(self, gaps: ArrayLike) -> "Audit":
+        """The same audit for rows some of whose inputs were missing and filled in by a guess.
+
+        A guess makes an honest error larger, and a model that has seen few rows with the same gap does not know by
+        how much. So that guessed inputs are not taken for wrong labels, the audit learns from all rows what a
+        gap in each column adds to the variance, and separates wrong labels from clean ones anew.
+
+        Parameters
+        ----------
+        gaps : rows × columns, true where a cell was missing.
+        """
+        missing = np.asarray(gaps, dtype=bool)
+        missing = missing[:, missing.any(axis=0)]
+        residual = self.given_label - self.predicted_label
+        if not missing.any() or np.median(np.abs(residual)) == 0:
+            return self
+        variance = self.std**2 + added_variance(residual, self.std**2, missing)
+        known = self.epsilon if self.separation.standard_error == 0 else None
+        return Audit.from_residuals(
+            self.given_label,
+            self.predicted_label,
+            variance,
+            trust=self.trust,
+            separation=estimate_contamination(residual, variance, epsilon=known, core="student"),
+            false_alarm_rate=self.false_alarm_rate,
+        )
+
+    def summary(self) -> str:
+        """The result in plain words."""
+        n, found = len(self), int(self.is_label_issue.sum())
+        low, high = self.epsilon_interval
+        trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
+        lines = [
+            f"{n:,} labels. About {self.epsilon:.1%} look wrong ({low:.1%} to {high:.1%}).",
+            f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are called wrong "
+            f"(expecting at most {self.false_alarm_rate:.0%} false alarms among them).",
+        ]
+        if found:
+            shown = ", ".join(
+                f"{row} ({self.given_label[row]:.4g} given, {self.predicted_label[row]:.4g} expected)"
+                for row in self.issues[:5]
+            )
+            more = f", and {found - 5:,} more" if found > 5 else ""
+            lines.append(f"Most suspect rows: {shown}{more}.")
+        if self.separation.tail > 0:
+            lines.append(
+                f"Clean noise has heavier tails than a Gaussian (about {1 / self.separation.tail:.0f} degrees of "
+                "freedom); that was allowed for."
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def plot(self) -> Any:
+        """A matplotlib figure: given against expected labels, residuals in units of the noise, probabilities."""
+        plt = needed("matplotlib.pyplot", "Audit.plot", "plot")
+        figure, (labels, scores, chances) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
+        wrong = self.is_label_issue
+        for axes, y in ((labels, self.given_label), (scores, np.arcsinh(self.z))):
+            axes.plot(self.predicted_label[~wrong], y[~wrong], ".", ms=3, color="#8a8f98", label="kept")
+            axes.plot(self.predicted_label[wrong], y[wrong], "x", ms=6, color="#d55e00", label="called wrong")
+            axes.set_xlabel("expected label")
+        labels.axline((self.predicted_label[0],) * 2, slope=1, color="#1f2430", lw=0.8)
+        labels.set(ylabel="given label", title=f"{wrong.sum():,} of {len(self):,} labels are called wrong")
+        labels.legend()
+        ticks = np.array([-1000, -100, -10, -3, 0, 3, 10, 100, 1000])
+        scores.set_yticks(np.arcsinh(ticks), [str(t) for t in ticks])
+        scores.set(ylabel="(given − expected)/std", title="Residuals in units of the clean noise")
+        chances.hist(self.p_outlier, bins=np.linspace(0, 1, 41), color="#0072b2")
+        chances.set(
+            yscale="log",
+            xlabel="probability that the label is wrong",
+            ylabel="labels",
+            title="How sure it is",
+        )
+        return figure
+
+    def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
+        """A frame with one row a label."""
+        columns = (
+            "given_label",
+            "predicted_label",
+            "std",
+            "z",
+            "p_outlier",
+            "label_quality",
+            "is_label_issue",
+            "trust",
+        )
+        return make_frame({name: getattr(self, name) for name in columns}, backend)
+
+
+def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
+    """The largest set of labels whose mean probability to be clean stays within the rate."""
+    order = np.argsort(-p, kind="stable")
+    expected = np.cumsum(1 - p[order]) / np.arange(1, p.size + 1)
+    chosen = np.zeros(p.size, dtype=bool)
+    chosen[order[: np.searchsorted(expected, false_alarm_rate, side="right")]] = True
+    return chosen

@@ -1,0 +1,1 @@
+"""Networks with a probabilistic head: which loss each one trains, and how they learn."""

@@ -1,0 +1,316 @@
+"""How every network estimator learns: scales, members, out-of-fold networks, calibration.
+
+A subclass says which loss it trains (`_objective`), where its outputs start (`_robust_outputs`) and how raw
+outputs are read (`_read`).
+"""
+
+import sys
+from abc import abstractmethod
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from levelhead import engine
+from levelhead.audits import LEAST_ROWS
+from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
+from levelhead.estimators import _preparation
+from levelhead.estimators._base import AuditedRegressor, Reading
+from levelhead.estimators._inputs import check_numbers, is_size, n_threads
+from levelhead.estimators._preparation import Prepared, Rows, Scale
+from levelhead.prediction import Prediction
+from levelhead.theory.elementary import exp, log
+
+_LEAST_FOLDS = 5
+_FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
+_MEDIAN_CHI2 = 0.4549  # of one degree of freedom
+_CHUNK = 65_536  # rows scaled at a time in a prediction
+
+
+class NetworkRegressor(AuditedRegressor):
+    """Base of the network estimators: how they learn."""
+
+    _fitted_part = "networks_"
+    networks_: list[engine.Network]
+    input_scale_: Scale
+
+    @property
+    @abstractmethod
+    def _objective(self) -> engine.Objective:
+        """The loss."""
+
+    @property
+    @abstractmethod
+    def _robust_outputs(self) -> tuple[float, ...]:
+        """Outputs of untrained networks that know location and scale of the labels, in scaled units."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the networks to a table.
+
+        Every network first learns without its fold of the rows and answers for that fold; from these answers
+        the share of wrong labels and the honest size of the variance are learnt (`oof_prediction_`,
+        `contamination_`). Then the members learn from all rows, suspect labels weighted down.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n, features), numbers only.
+        y : n labels, some of which may be wrong.
+        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        """
+        goes_on = self.warm_start and hasattr(self, "networks_")
+        X, y, weight = self._checked(X, y, sample_weight, reset=not goes_on)
+        self._check_parameters()
+        self._stream = seed = self._new_seed()
+        rows = _preparation.arrange(X, y, weight, seed)
+        if not goes_on:
+            self._learn_scales(X, y, rows)
+        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        if goes_on:
+            more = self._train(data, seed, None, [_afresh(network) for network in self.networks_])
+            self.networks_ = [_after(one, two) for one, two in zip(self.networks_, more, strict=True)]
+        elif self.out_of_fold and rows.n_groups >= LEAST_ROWS:
+            self._fit_in_two_phases(data, seed, y)
+        else:
+            self._forget_contamination()
+            self.networks_ = self._train(data, seed, None, [None] * self.n_members)
+        return self._tell_history()
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Go through the given rows once, from where the networks stand; the scales stay as first learnt."""
+        first = not hasattr(self, "networks_")
+        X, y, weight = self._checked(X, y, sample_weight, reset=first)
+        self._check_parameters()
+        if first:
+            self._stream = self._new_seed()
+        rows = _preparation.arrange(X, y, weight, self._stream)
+        if first:
+            self._learn_scales(X, y, rows)
+            self._forget_contamination()
+        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        start = [None] * self.n_members if first else self.networks_
+        epochs = 1 if first else self.networks_[0].epochs + 1
+        recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
+        self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
+        return self._tell_history()
+
+    def predict_dist(self, X) -> Prediction:
+        """The distribution of the clean label of every row."""
+        check_is_fitted(self, self._fitted_part)
+        X = self._checked_inputs(X, reset=False)
+        networks = self._answering_networks()
+        outputs = [
+            self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
+            for start in range(0, len(X), _CHUNK)
+        ]
+        return self._predicted(self._read(np.concatenate(outputs, axis=1)))
+
+    def _answering_networks(self) -> list[engine.Network]:
+        return self.networks_
+
+    def _forward(self, networks, X: np.ndarray) -> np.ndarray:
+        return engine.forward(networks, X, n_threads=n_threads(self.n_jobs)).astype(np.float64)
+
+    # ------------------------------------------------------------------ two phases
+
+    def _fit_in_two_phases(self, data: Prepared, seed: int, y: np.ndarray) -> None:
+        n_folds = max(self.n_members, _LEAST_FOLDS)
+        total = self._epochs(len(data.rows.index))
+        first = max(1, round(_FIRST_PHASE * total))
+        networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
+        fold, row = data.rows.group % n_folds, np.arange(len(y))
+        early = self._read(self._forward(networks, data.X))
+        unseen = early.map(lambda part: part[fold, row][None])
+        wrong = self._learn_from_unseen(unseen, data)
+        self.oof_prediction_ = self._predicted(unseen)
+        self._row_keys = data.rows.key
+        trusted = replace(data, rows=data.rows.trusting(1 - wrong))
+        start = [_afresh(network) for network in networks[: self.n_members]]
+        rest = total - first
+        finished = self._train(trusted, seed + 1, None, start, epochs=rest) if rest else start
+        if self.separation_ is not None:
+            self._carry_over(early, self._read(self._forward(finished, data.X)), fold, data.rows.index)
+        self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
+
+    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray, visits: np.ndarray) -> None:
+        """Make what was learnt from the first phase's answers fit those of the finished members.
+
+        Suspect labels count less in the second phase, which takes their part of the variance away: the
+        calibration must not do so again. And a mixture of members adds their disagreement to the variance,
+        where the residuals of single networks have it already.
+        """
+        change = (late.variance / early.variance[: self.n_members])[:, visits]
+        self.calibration_ = self.calibration_.after(float(exp(np.median(log(change)))))
+        if self.n_members > 1:
+            row = np.arange(len(fold))
+            alone = early.mean[fold, row]
+            others = (early.mean.sum(axis=0) - alone) / (len(early.mean) - 1)
+            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
+            self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
+
+    def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
+        """Calibration, share of wrong labels, and the probability that each label is one of them."""
+        z = data.y.astype(np.float64) - unseen.mean[0]
+        variance = unseen.variance[0]
+        index = data.rows.index
+        self._forget_contamination()
+        if self.contamination is None or np.median(np.abs(z[index])) == 0:
+            return np.zeros(len(z))
+        self._separate(z[index], variance[index])
+        assert self.separation_ is not None
+        return self.separation_.probability(z, self.calibration_(variance))
+
+    # ------------------------------------------------------------------ training
+
+    def _train(
+        self, data: Prepared, seed: int, n_folds: int | None, start, epochs: int | None = None
+    ) -> list[engine.Network]:
+        n_visits = len(data.rows.index)
+        recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
+        return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
+
+    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start) -> list[engine.Job]:
+        """One job for each network to start from; network k leaves out fold k, if there are folds."""
+        rows, jobs = data.rows, []
+        for k, network in enumerate(start):
+            held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
+            watched = None
+            if self.early_stopping:
+                watch = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
+                watched, held_out = rows.only(watch), held_out | watch
+            jobs.append(
+                engine.Job(
+                    seed=seed,
+                    network=k,
+                    rows=rows.without(held_out),
+                    held_out=watched,
+                    initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
+                    start=network,
+                )
+            )
+        return jobs
+
+    def _run(self, data: Prepared, recipe: engine.Recipe, jobs: list[engine.Job]) -> list[engine.Network]:
+        architecture = engine.Architecture(
+            n_features=data.X.shape[1],
+            hidden=tuple(np.atleast_1d(self.hidden_layer_sizes)),
+            n_outputs=recipe.objective.n_outputs,
+            shared_trunk=self.shared_trunk,
+            activation=self.activation,
+        )
+        stopping = engine.Stopping(self.n_iter_no_change, self.tol) if self.early_stopping else None
+        return engine.train(
+            architecture,
+            recipe,
+            jobs,
+            X=data.X,
+            y=data.y,
+            sample_weight=data.rows.weight,
+            stopping=stopping,
+            callback=_report if self.verbose else None,
+            n_threads=n_threads(self.n_jobs),
+        )
+
+    def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
+        batch_size = self._batch_size(n_visits)
+        steps = max(1, epochs * -(-n_visits // batch_size))
+        schedules = {
+            "cosine": engine.Schedule("cosine", 0.0, steps),
+            "constant": engine.Schedule(),
+            "stairs": engine.Schedule("exponential", 0.9, 100),
+        }
+        return engine.Recipe(
+            objective=self._objective,
+            optimizer=self.solver,
+            learning_rate=self.learning_rate_init,
+            schedule=schedules[self.learning_rate],
+            batch_size=batch_size,
+            epochs=epochs,
+            dropout=self.dropout,
+            weight_decay=self.weight_decay,
+            drop_last=self.drop_last,
+        )
+
+    def _batch_size(self, n_visits: int) -> int:
+        return min(n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else self.batch_size)
+
+    def _epochs(self, n_visits: int) -> int:
+        if self.max_iter != "auto":
+            return self.max_iter
+        steps_an_epoch = -(-n_visits // self._batch_size(n_visits))
+        return max(1, round(_auto_steps(n_visits) / steps_an_epoch))
+
+    def _learn_scales(self, X, y, rows: Rows) -> None:
+        self.input_scale_ = _preparation.input_scale(X, rows)
+        self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
+
+    def _tell_history(self):
+        self.n_iter_ = max(network.epochs for network in self.networks_)
+        curves = [network.loss_curve for network in self.networks_]
+        self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse settings that the engine would not know by their name here."""
+        check_numbers(self)
+        choices = {
+            "target_scaling": ("robust", "standard", "none"),
+            "learning_rate": ("cosine", "constant", "stairs"),
+            "initial_outputs": ("robust", "zero"),
+            "activation": ACTIVATIONS,
+            "solver": OPTIMIZERS,
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {allowed}")
+        for name in ("max_iter", "batch_size"):
+            value = getattr(self, name)
+            if value != "auto" and not is_size(value):
+                raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
+        share = self.contamination
+        known = share is None or share == "auto"
+        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
+            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
+        if share is not None and not self.out_of_fold:
+            raise ValueError(
+                "contamination needs out-of-fold predictions: set out_of_fold=True, or contamination=None"
+            )
+
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+def _auto_batch_size(n_visits: int) -> int:
+    """Small data want many small steps; large data can afford larger ones."""
+    return 16 if n_visits < 2000 else 32
+
+
+def _auto_steps(n_visits: int) -> float:
+    """Steps of each network in all: enough to converge on small data, some passes through large."""
+    return float(np.clip(1.875 * n_visits, 9_000, 40_000))
+
+
+def _afresh(network: engine.Network) -> engine.Network:
+    """The same weights with a new optimiser and a schedule that begins anew, without its history."""
+    nothing = np.empty(0)
+    return replace(network, state=None, epochs=0, best_epoch=0, loss_curve=nothing, score_curve=nothing)
+
+
+def _after(first: engine.Network, second: engine.Network) -> engine.Network:
+    """The second network with the history of both."""
+    return replace(
+        second,
+        epochs=first.epochs + second.epochs,
+        best_epoch=first.epochs + second.best_epoch,
+        loss_curve=np.concatenate([first.loss_curve, second.loss_curve]),
+        score_curve=np.concatenate([first.score_curve, second.score_curve]),
+    )
+
+
+def _report(progress: engine.Progress) -> None:
+    print(  # noqa: T201
+        f"\rlevelhead: network {progress.network}, epoch {progress.epoch}, loss {progress.loss:.4f}   ",
+        end="",
+        file=sys.stderr,
+    )

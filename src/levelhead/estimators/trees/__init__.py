@@ -1,0 +1,1 @@
+"""Boosted trees with a GCP head: how they grow, and how they are kept."""
