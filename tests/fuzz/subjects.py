@@ -78,8 +78,8 @@ def encoders():
 
 
 def derived():
-    both = FeatureUnion([("scaled", MinMaxScaler()), ("bins", KBinsDiscretizer(3, encode="onehot-dense",
-        quantile_method="averaged_inverted_cdf"))])  # fmt: skip
+    bins = KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform")
+    both = FeatureUnion([("scaled", MinMaxScaler()), ("bins", bins)])
     return make_pipeline(
         KNNImputer(n_neighbors=2),
         QuantileTransformer(n_quantiles=10),

@@ -23,6 +23,9 @@ ROOM = 2**30  # bytes
 
 def use(model, X, y):
     """Everything that a reader may ask of a model."""
+    if not hasattr(model, "predict"):  # say a pipeline whose last step passes its input on
+        model.transform(X)
+        return
     model.predict(X)
     last = model[-1] if hasattr(model, "steps") else model
     if hasattr(last, "predict_dist"):

@@ -36,6 +36,10 @@ class Encoder:
 
     def encode(self, value: Any, where: str) -> Any:
         """JSON for a value; `where` says in an error which part of the model it is."""
+        if (
+            type(value).__name__ == "_RemainderColsList"
+        ):  # how scikit-learn before 1.7 keeps a list of columns
+            value = value.data
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
