@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from levelhead import CleanedRegressor, GCPRegressor, metrics
 from levelhead.contamination import Replaced
 from levelhead.datasets import load
-from levelhead.study import table1
+from levelhead.study.paper import table1
 
 RESULT = Path(__file__).parent / "results/accuracy.csv"
 TABLES = Path(__file__).parents[1] / "docs/tables"

@@ -27,7 +27,7 @@ from sklearn.model_selection import KFold, cross_val_predict, train_test_split
 from levelhead import AutoRegressor, GaussianRegressor, GCPBoostingRegressor, GCPRegressor, metrics
 from levelhead.contamination import Replaced
 from levelhead.datasets import load
-from levelhead.study.table1 import SEEDS
+from levelhead.study.paper.table1 import SEEDS
 
 RESULT = Path(__file__).parent / "results/peers.csv"
 TABLES = Path(__file__).parents[1] / "docs/tables"

@@ -21,8 +21,17 @@ import numpy as np
 import torch
 
 from levelhead import datasets
-from levelhead.study.table1 import BATCH_SIZE, DATASETS, METHODS, N_MEMBERS, PAPER, SEEDS, SHARES, recipe
-from levelhead.study.table1 import TEST_SIZE as TEST_SHARE
+from levelhead.study.paper.table1 import (
+    BATCH_SIZE,
+    DATASETS,
+    METHODS,
+    N_MEMBERS,
+    PAPER,
+    SEEDS,
+    SHARES,
+    recipe,
+)
+from levelhead.study.paper.table1 import TEST_SIZE as TEST_SHARE
 
 MARK = 150
 BACKSLASH = "\\"

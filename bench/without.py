@@ -20,7 +20,7 @@ from resuming import read, run_missing
 
 from levelhead import GCPBoostingRegressor, metrics
 from levelhead.estimators.trees import growing
-from levelhead.study.table1 import SEEDS
+from levelhead.study.paper.table1 import SEEDS
 
 RESULT = Path(__file__).parent / "results/without.csv"
 TABLE = Path(__file__).parents[1] / "docs/tables/without.md"

@@ -9,7 +9,7 @@ import pytest
 
 from levelhead._extras import available, install, needed
 from levelhead.study.backends import finish
-from levelhead.study.theory_figures import phase_portraits
+from levelhead.study.paper.theory_figures import phase_portraits
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -9,7 +9,7 @@ from plot_style import ASSETS, draw
 from scipy.optimize import brentq
 
 from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
-from levelhead.study.theory_figures import a_of_alpha, phase_portraits
+from levelhead.study.paper.theory_figures import a_of_alpha, phase_portraits
 from levelhead.theory.dynamics import ContaminatedPopulation, Gaussian, equilibrium
 from levelhead.theory.dynamics.expansions import bifurcating_equilibrium, variance_ratio
 from levelhead.theory.special import alpha_minus_A, b

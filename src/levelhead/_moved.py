@@ -22,6 +22,17 @@ MOVED = {
     "levelhead.estimators.divergences": "levelhead.estimators.networks.divergences",
     "levelhead.estimators.gaussian": "levelhead.estimators.networks.gaussian",
     "levelhead.estimators.gcp": "levelhead.estimators.networks.gcp",
+    "levelhead.study.beyond": "levelhead.study.paper.beyond",
+    "levelhead.study.boosting": "levelhead.study.paper.trees",
+    "levelhead.study.comparison": "levelhead.study.paper.comparison",
+    "levelhead.study.grid_search": "levelhead.study.paper.grid_search",
+    "levelhead.study.looks": "levelhead.study.line_styles",
+    "levelhead.study.marks": "levelhead.study.paper.targets",
+    "levelhead.study.pages": "levelhead.study.paper.pages",
+    "levelhead.study.synthetic_fits": "levelhead.study.paper.synthetic_fits",
+    "levelhead.study.table1": "levelhead.study.paper.table1",
+    "levelhead.study.theory_figures": "levelhead.study.paper.theory_figures",
+    "levelhead.study.variance_corrections": "levelhead.study.paper.variance_corrections",
 }
 
 

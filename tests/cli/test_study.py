@@ -9,11 +9,12 @@ import pytest
 from typer.main import get_command
 
 from levelhead.cli.study import study_app
-from levelhead.study import Spec, Store, grid_search, read_csv, table1_specs, variance_corrections
-from levelhead.study.paper import table1
+from levelhead.study import Spec, Store, read_csv, table1_specs
+from levelhead.study.paper import grid_search, variance_corrections
+from levelhead.study.paper.published import table1
+from levelhead.study.paper.table1 import SEEDS, Hyperparameters
+from levelhead.study.paper.variance_corrections import READINGS, Ratio
 from levelhead.study.runs import Measures, Outcome, Result
-from levelhead.study.table1 import SEEDS, Hyperparameters
-from levelhead.study.variance_corrections import READINGS, Ratio
 
 pytestmark = pytest.mark.compiled  # a process of its own takes ages without the compiler
 
@@ -153,7 +154,7 @@ def test_run_goes_on_and_fails_with_a_code(run, tmp_path: Path) -> None:
 
 def test_the_slice_tells_whether_its_marks_are_met(call, tmp_path: Path) -> None:
     """With every run in the store, only the comparison is left: ours at twice the paper's must miss."""
-    from levelhead.study.marks import slice_specs
+    from levelhead.study.paper.targets import slice_specs
 
     for name, factor, code in (("good", 1.0, 0), ("bad", 2.0, 1)):
         with Store(tmp_path / f"{name}.db") as store:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from levelhead.study import pages
+from levelhead.study.paper import pages
 
 ROOT = Path(__file__).parents[2]
 

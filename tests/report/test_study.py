@@ -13,7 +13,7 @@ pytest.importorskip("plotly")
 from levelhead.contamination import Replaced
 from levelhead.report import study_report
 from levelhead.study.curves import Curve
-from levelhead.study.paper import table1
+from levelhead.study.paper.published import table1
 from levelhead.study.store import Row
 
 KIND = repr(Replaced())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from levelhead.study import Row, cells, compare, compared, table
-from levelhead.study.paper import table1
+from levelhead.study.paper.published import table1
 from levelhead.study.tables import significantly_lower
 
 

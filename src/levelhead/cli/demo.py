@@ -156,8 +156,8 @@ def _axes(title: str, log: bool = False) -> dict[str, Any]:
 def _draw(data: datasets.Synthetic, models: dict[str, Any], called: Any, path: Path) -> None:
     """The paper's Figure 2: labels, means, standard deviations."""
     from levelhead.study.figures import save
-    from levelhead.study.looks import Look
-    from levelhead.study.synthetic_fits import draw
+    from levelhead.study.line_styles import Look
+    from levelhead.study.paper.synthetic_fits import draw
 
     x = data.X[:, 0]
     labels = {

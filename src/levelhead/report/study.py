@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from levelhead.report.page import Panel, plot_text, render, write
-from levelhead.study.comparison import Agreement, Compared, agreement, compared
 from levelhead.study.curves import Curve
-from levelhead.study.paper import table1
+from levelhead.study.paper.comparison import Agreement, Compared, agreement, compared
+from levelhead.study.paper.published import table1
 from levelhead.study.store import Row
 from levelhead.study.tables import SHOWN, Cell, cells, in_order
 

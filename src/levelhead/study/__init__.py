@@ -5,15 +5,15 @@ A study is a list of `Spec`; `run_study` does what its `Store` does not hold yet
 `boosting_specs` the trees beside it.
 """
 
-from levelhead.study.boosting import boosting_specs
-from levelhead.study.comparison import compare, compared
 from levelhead.study.figures import measure_against_share, measure_by_kind, retention_curves
-from levelhead.study.grid_search import search
+from levelhead.study.paper.comparison import compare, compared
+from levelhead.study.paper.grid_search import search
+from levelhead.study.paper.table1 import Hyperparameters, table1_specs
+from levelhead.study.paper.trees import boosting_specs
 from levelhead.study.running import Summary, run_study
 from levelhead.study.runs import Measures, Result, run
 from levelhead.study.specs import Data, Spec
 from levelhead.study.store import Row, Store, read_csv, write_csv
-from levelhead.study.table1 import Hyperparameters, table1_specs
 from levelhead.study.tables import cells, table
 
 __all__ = [

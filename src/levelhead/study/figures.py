@@ -10,7 +10,7 @@ import numpy as np
 from levelhead._extras import needed
 from levelhead._plot_style import INK, STYLE
 from levelhead.study.curves import Curve, mean_curves
-from levelhead.study.looks import Look, looks, spelled
+from levelhead.study.line_styles import Look, looks, spelled
 from levelhead.study.specs import Spec
 from levelhead.study.store import Row, Store
 from levelhead.study.tables import SHOWN, Cell, cells, in_order

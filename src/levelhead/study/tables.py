@@ -163,7 +163,8 @@ def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:
 
 def in_order(methods: set[str]) -> list[str]:
     """Methods in the paper's order, then trees, then others by name."""
-    from levelhead.study import boosting, table1
+    from levelhead.study.paper import table1
+    from levelhead.study.paper import trees as boosting
 
     place = {method: k for k, method in enumerate((*table1.METHODS, *boosting.METHODS))}
     return sorted(methods, key=lambda method: (place.get(method, len(place)), method))

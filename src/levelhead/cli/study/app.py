@@ -2,7 +2,7 @@
 
 import typer
 
-from levelhead.cli.study.making import beyond, corrections, pages, search
+from levelhead.cli.study.experiments import beyond, corrections, pages, search
 from levelhead.cli.study.results import compare, export, figure, page, table
 from levelhead.cli.study.running import run, slice_, status
 

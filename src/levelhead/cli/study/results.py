@@ -7,7 +7,7 @@ import typer
 
 from levelhead.cli import options, output, screen
 from levelhead.cli.study import options as own
-from levelhead.cli.study import parts
+from levelhead.cli.study import selection
 
 _FORMATS = (".svg", ".png", ".pdf")
 
@@ -17,7 +17,7 @@ def table(
     measure: own.Measure = None,
     style: own.TableStyle = "text",
     source: own.From = None,
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
     methods: own.ShownMethods = None,
@@ -28,8 +28,8 @@ def table(
     from levelhead.study.tables import cells
     from levelhead.study.tables import table as drawn
 
-    rows = parts.stored_rows(parts.part(datasets, shares, methods, contamination), store, source)
-    measures = parts.words(measure) or ("rmse", "auc")
+    rows = selection.stored_rows(selection.part(datasets, shares, methods, contamination), store, source)
+    measures = selection.words(measure) or ("rmse", "auc")
     if as_json:
         found = {name: cells(rows, name) for name in measures}
         told = [
@@ -44,17 +44,17 @@ def table(
 def compare(
     style: own.TableStyle = "text",
     source: own.From = None,
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
     methods: own.ShownMethods = None,
     as_json: options.Json = False,
 ) -> None:
     """Put ours beside the paper's: the difference in every cell, in standard errors; beyond two in bold."""
-    from levelhead.study.comparison import agreement, agreement_table, compared
-    from levelhead.study.comparison import compare as drawn
+    from levelhead.study.paper.comparison import agreement, agreement_table, compared
+    from levelhead.study.paper.comparison import compare as drawn
 
-    rows = parts.stored_rows(parts.part(datasets, shares, methods), store, source)
+    rows = selection.stored_rows(selection.part(datasets, shares, methods), store, source)
     found = compared(rows)
     if not found:
         raise ValueError("none of these cells is in the paper's Table 1")
@@ -71,7 +71,7 @@ def figure(
     number: own.FigureNumber,
     out: own.OutFile,
     source: own.From = None,
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
     methods: own.ShownMethods = None,
@@ -83,16 +83,17 @@ def figure(
 
     1: the dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
     """
-    from levelhead.study import figures, theory_figures
+    from levelhead.study import figures
+    from levelhead.study.paper import theory_figures
 
     output.refuse(out, force=force)
     if out.suffix.lower() not in _FORMATS:
         raise ValueError(f"{out} should end in one of {', '.join(_FORMATS)}")
-    chosen = parts.part(datasets, shares, methods, contamination)
+    chosen = selection.part(datasets, shares, methods, contamination)
     draw = {
         1: theory_figures.phase_portraits,
         2: lambda: _fits(source, store),
-        3: lambda: figures.measure_against_share(parts.stored_rows(chosen, store, source)),
+        3: lambda: figures.measure_against_share(selection.stored_rows(chosen, store, source)),
         4: theory_figures.a_of_alpha,
         5: lambda: _retention(chosen, store, source),
     }[number]
@@ -107,7 +108,7 @@ def figure(
 def export(
     out: own.OutFile,
     curves: own.CurvesFile = None,
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     contamination: own.AnyContamination = None,
     splits: own.FirstSplits = None,
     force: options.Force = False,
@@ -115,14 +116,14 @@ def export(
 ) -> None:
     """Write the results as one compact CSV, a row a run; with --curves also the mean curves RMSE(n)."""
     from levelhead.study.curves import mean_curves, write_curves
+    from levelhead.study.paper.table1 import SEEDS
     from levelhead.study.store import Store, write_csv
-    from levelhead.study.table1 import SEEDS
 
     paths = [out] if curves is None else [out, curves]
     output.refuse(*paths, force=force)
-    kinds = parts.words(contamination) or ()
-    chosen = {repr(parts.kind(name)) for name in kinds}
-    with Store(parts.existing(store)) as opened, output.whole(*paths, force=force) as partial:
+    kinds = selection.words(contamination) or ()
+    chosen = {repr(selection.kind(name)) for name in kinds}
+    with Store(selection.existing(store)) as opened, output.whole(*paths, force=force) as partial:
         seeds = None if splits is None else SEEDS[:splits]
         rows = [
             row
@@ -146,7 +147,7 @@ def page(
     out: own.OutFile = Path("study.html"),
     source: own.From = None,
     curves: own.CurvesRead = None,
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     datasets: own.Datasets = None,
     shares: own.ShownShares = None,
     methods: own.ShownMethods = None,
@@ -160,8 +161,8 @@ def page(
     from levelhead.study.store import Store
 
     output.refuse(out, force=force)
-    chosen = parts.part(datasets, shares, methods, contamination)
-    rows = parts.stored_rows(chosen, store, source)
+    chosen = selection.part(datasets, shares, methods, contamination)
+    rows = selection.stored_rows(chosen, store, source)
     if source is not None:
         found = [] if curves is None else read_curves(curves)
     else:
@@ -188,7 +189,7 @@ def _cell(measure: str, key: tuple[str, float, str], cell: Any) -> dict[str, Any
 
 def _fits(source: Path | None, store: Path) -> Any:
     """Figure 2 from curves that are kept beside the store, computed if they are not there yet."""
-    from levelhead.study import synthetic_fits
+    from levelhead.study.paper import synthetic_fits
 
     path = store.with_name("synthetic_fits.csv") if source is None else source
     if source is None and not path.exists():
@@ -198,7 +199,7 @@ def _fits(source: Path | None, store: Path) -> Any:
     return synthetic_fits.figure(synthetic_fits.read(path))
 
 
-def _retention(chosen: parts.Part, store: Path, source: Path | None) -> Any:
+def _retention(chosen: selection.Part, store: Path, source: Path | None) -> Any:
     from levelhead.study.curves import mean_curves, read_curves
     from levelhead.study.figures import retention
     from levelhead.study.store import Store
@@ -206,7 +207,7 @@ def _retention(chosen: parts.Part, store: Path, source: Path | None) -> Any:
     if source is not None:
         found = read_curves(source)
     else:
-        with Store(parts.existing(store)) as opened:
+        with Store(selection.existing(store)) as opened:
             found = mean_curves(opened)
     share = 5.0 if chosen.shares is None else chosen.shares[0]
     if chosen.shares is not None and len(chosen.shares) > 1:

@@ -8,7 +8,7 @@ import typer
 
 from levelhead.cli import ending, options, screen
 from levelhead.cli.study import options as own
-from levelhead.cli.study import parts
+from levelhead.cli.study import selection
 
 _MEASURES = {"rmse": "RMSE", "auc": "AUC"}
 
@@ -22,7 +22,7 @@ def run(
     contamination: own.ContaminationName = "replaced",
     hyperparameters: own.ChoicesRead = None,
     label: own.Label = None,
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     backend: own.Backend = "processes",
     dask: own.Dask = None,
     jobs: own.Jobs = -1,
@@ -32,8 +32,8 @@ def run(
 
     Stop it as you like; the same command goes on. Exit code 1 if runs failed.
     """
-    specs = parts.part(datasets, shares, methods, contamination).specs(
-        splits, **parts.settings(hyperparameters, label)
+    specs = selection.part(datasets, shares, methods, contamination).specs(
+        splits, **selection.settings(hyperparameters, label)
     )
     tell(computed(specs, store, dask or backend, jobs), store, as_json)
 
@@ -47,7 +47,7 @@ def status(
     contamination: own.ContaminationName = "replaced",
     hyperparameters: own.ChoicesRead = None,
     label: own.Label = None,
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     failures: own.Failures = False,
     as_json: options.Json = False,
 ) -> None:
@@ -58,9 +58,9 @@ def status(
     from levelhead.study.status import status as stand
     from levelhead.study.store import Store
 
-    chosen = parts.part(datasets, shares, methods, contamination)
-    specs = chosen.specs(splits, **parts.settings(hyperparameters, label))
-    with Store(parts.existing(store)) as opened:
+    chosen = selection.part(datasets, shares, methods, contamination)
+    specs = chosen.specs(splits, **selection.settings(hyperparameters, label))
+    with Store(selection.existing(store)) as opened:
         lines, failed = stand(specs, opened), opened.failures(specs)
     done, n_failed, missing = (
         sum(getattr(line, name) for line in lines) for name in ("done", "failed", "missing")
@@ -82,7 +82,7 @@ def status(
 
 @screen.command
 def slice_(
-    store: own.StoreFile = parts.STORE,
+    store: own.StoreFile = selection.STORE,
     backend: own.Backend = "processes",
     dask: own.Dask = None,
     jobs: own.Jobs = 2,
@@ -92,7 +92,7 @@ def slice_(
 
     Exit code 1 if a mark is missed: RMSE and AUC within 1 standard error of the paper (EnsGCP), 1.5 (GCP).
     """
-    from levelhead.study.marks import marks, slice_specs
+    from levelhead.study.paper.targets import marks, slice_specs
     from levelhead.study.store import Store
 
     specs = slice_specs()

@@ -17,8 +17,8 @@ from levelhead import datasets
 from levelhead._checks import FloatArray
 from levelhead._plot_style import BLUE, GREY, INK, RED
 from levelhead.study.figures import styled
-from levelhead.study.looks import Look, looks
-from levelhead.study.table1 import N_MEMBERS, Hyperparameters, paper_network
+from levelhead.study.line_styles import Look, looks
+from levelhead.study.paper.table1 import N_MEMBERS, Hyperparameters, paper_network
 
 SEED = 0
 SETTINGS = Hyperparameters(learning_rate=1e-3, dropout=0.0, epochs=1000, robustness=0.4)

@@ -6,7 +6,7 @@ from typing import Any
 
 from levelhead.cli import options, output, screen
 from levelhead.cli.study import options as own
-from levelhead.cli.study import parts
+from levelhead.cli.study import selection
 from levelhead.cli.study.running import computed, tell, unfinished
 
 
@@ -22,10 +22,10 @@ def beyond(
     as_json: options.Json = False,
 ) -> None:
     """Run what the paper did not try: λ = 30 and 40, a one-sided cluster of wrong labels, swapped labels."""
-    from levelhead.study.beyond import beyond_specs
-    from levelhead.study.table1 import DATASETS, SEEDS
+    from levelhead.study.paper.beyond import beyond_specs
+    from levelhead.study.paper.table1 import DATASETS, SEEDS
 
-    chosen = parts.part(datasets, None, methods)
+    chosen = selection.part(datasets, None, methods)
     specs = list(beyond_specs(chosen.datasets or DATASETS, chosen.known_methods(), SEEDS[:splits]))
     tell(computed(specs, store, dask or backend, jobs), store, as_json)
 
@@ -49,11 +49,13 @@ def search(
     Goes on where it was. The file of choices gets a line for every method and data set; other lines in it stay. Its
     settings are for `study run --hyperparameters`.
     """
-    from levelhead.study import grid_search
+    from levelhead.study.paper import grid_search
 
     output.refuse(choices, force=True)
-    chosen = parts.part(datasets, None, methods)
-    names = parts.known("--methods", chosen.methods or ("Beta", "Gamma", "Beta_Bayes"), grid_search.SEARCHED)
+    chosen = selection.part(datasets, None, methods)
+    names = selection.known(
+        "--methods", chosen.methods or ("Beta", "Gamma", "Beta_Bayes"), grid_search.SEARCHED
+    )
     before = grid_search.read_choices(choices) if choices.exists() else []
     lines = {line[:3]: line for line in before}
     for dataset, method in _searches(chosen.datasets, names):
@@ -77,7 +79,7 @@ def corrections(
     as_json: options.Json = False,
 ) -> None:
     """Predicted over true variance on the synthetic data: without correction, with ε known, and with ε estimated."""
-    from levelhead.study import variance_corrections as study
+    from levelhead.study.paper import variance_corrections as study
 
     output.refuse(out, force=force)
     total = draws * len(study.SHARES) * len(study.READINGS)
@@ -103,7 +105,7 @@ def pages(
     as_json: options.Json = False,
 ) -> None:
     """Write the manual's tables and figures of the study from the CSV files of a folder."""
-    from levelhead.study.pages import write_pages
+    from levelhead.study.paper.pages import write_pages
 
     output.refuse(out / "tables" / "table1.md", force=force)
     folder = results if results.is_dir() else results.parent
@@ -122,7 +124,7 @@ def pages(
 
 def _searches(datasets: Sequence[str] | None, methods: Sequence[str]) -> list[tuple[str, str]]:
     """Data sets and methods; Beta_Bayes only where the paper could use it, unless a data set is named."""
-    from levelhead.study.table1 import DATASETS, PAPER
+    from levelhead.study.paper.table1 import DATASETS, PAPER
 
     return [
         (dataset, method)
@@ -142,8 +144,8 @@ def _searched(
     backend: str,
     jobs: int,
 ) -> Any:
-    from levelhead.study import grid_search
-    from levelhead.study.table1 import SEEDS
+    from levelhead.study.paper import grid_search
+    from levelhead.study.paper.table1 import SEEDS
 
     with unfinished(store):
         choice = grid_search.search(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from levelhead.study.variance_corrections import READINGS, Ratio, ratios, read, summary, write
+from levelhead.study.paper.variance_corrections import READINGS, Ratio, ratios, read, summary, write
 
 
 @pytest.mark.compiled

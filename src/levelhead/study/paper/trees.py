@@ -9,8 +9,8 @@ from typing import Any
 
 from levelhead import estimators
 from levelhead.contamination import Contamination, Replaced
+from levelhead.study.paper.table1 import DATASETS, N_MEMBERS, SEEDS, SHARES, TEST_SIZE, table1_specs
 from levelhead.study.specs import Spec
-from levelhead.study.table1 import DATASETS, N_MEMBERS, SEEDS, SHARES, TEST_SIZE, table1_specs
 
 METHODS = ("GCPBoost", "EnsGCPBoost")
 

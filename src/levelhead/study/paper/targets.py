@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from levelhead.study.comparison import Compared, compared
-from levelhead.study.paper import N_SPLITS
+from levelhead.study.paper.comparison import Compared, compared
+from levelhead.study.paper.published import N_SPLITS
+from levelhead.study.paper.table1 import table1_specs
 from levelhead.study.specs import Spec
 from levelhead.study.store import Row
-from levelhead.study.table1 import table1_specs
 
 DATASET, SHARE = "boston", 5
 MARKS: Mapping[str, float] = MappingProxyType({"GCP": 1.5, "EnsGCP": 1.0})

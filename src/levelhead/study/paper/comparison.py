@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from levelhead.study.paper import DECIMALS, N_SPLITS, table1
+from levelhead.study.paper.published import DECIMALS, N_SPLITS, table1
 from levelhead.study.store import Row
 from levelhead.study.tables import Grid, Style, cells, in_order
 

@@ -19,13 +19,13 @@ from typing import Any
 
 from levelhead._files import whole
 from levelhead.contamination import Cluster, Replaced, Swapped
-from levelhead.study import synthetic_fits, variance_corrections
-from levelhead.study.comparison import agreement_table, compare, compared
 from levelhead.study.curves import read_curves
 from levelhead.study.figures import measure_against_share, measure_by_kind, retention, save
-from levelhead.study.grid_search import Found, read_choices
-from levelhead.study.paper import N_SPLITS
-from levelhead.study.paper import table1 as published
+from levelhead.study.paper import synthetic_fits, variance_corrections
+from levelhead.study.paper.comparison import agreement_table, compare, compared
+from levelhead.study.paper.grid_search import Found, read_choices
+from levelhead.study.paper.published import N_SPLITS
+from levelhead.study.paper.published import table1 as published
 from levelhead.study.store import Row, read_csv
 from levelhead.study.tables import Grid, best_methods, table
 

@@ -5,10 +5,10 @@ import pytest
 
 pytest.importorskip("lightgbm")
 
-from levelhead.study.boosting import METHODS, boosting_specs, specs_of
+from levelhead.study.paper.table1 import SEEDS, table1_specs
+from levelhead.study.paper.trees import METHODS, boosting_specs, specs_of
 from levelhead.study.runs import judged_rows
 from levelhead.study.specs import Data, Spec
-from levelhead.study.table1 import SEEDS, table1_specs
 
 
 def test_the_whole_study_has_a_spec_for_every_cell():

@@ -3,8 +3,8 @@
 from collections import Counter
 
 from levelhead.contamination import Cluster, Replaced, Swapped
-from levelhead.study.beyond import beyond_specs
-from levelhead.study.table1 import SEEDS, recipe
+from levelhead.study.paper.beyond import beyond_specs
+from levelhead.study.paper.table1 import SEEDS, recipe
 
 
 def test_larger_shares_and_other_kinds():

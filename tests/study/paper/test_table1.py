@@ -8,8 +8,8 @@ import pytest
 from levelhead.contamination import Cluster, Replaced
 from levelhead.datasets import ENVIRONMENT
 from levelhead.study import Hyperparameters, run, table1_specs
-from levelhead.study.paper import table1
-from levelhead.study.table1 import SEEDS, recipe
+from levelhead.study.paper.published import table1
+from levelhead.study.paper.table1 import SEEDS, recipe
 
 
 @pytest.fixture(scope="module")

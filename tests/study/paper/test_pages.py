@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from levelhead.contamination import Cluster, Replaced
-from levelhead.study import Row, synthetic_fits, write_csv
+from levelhead.study import Row, write_csv
 from levelhead.study.curves import Curve, write_curves
-from levelhead.study.grid_search import Choice, chosen, found, read_choices, write_choices
-from levelhead.study.pages import beside_table1, write_pages
-from levelhead.study.paper import table1
-from levelhead.study.synthetic_fits import Point
-from levelhead.study.table1 import SEEDS, BayesHyperparameters, Hyperparameters, table1_specs
+from levelhead.study.paper import synthetic_fits
+from levelhead.study.paper.grid_search import Choice, chosen, found, read_choices, write_choices
+from levelhead.study.paper.pages import beside_table1, write_pages
+from levelhead.study.paper.published import table1
+from levelhead.study.paper.synthetic_fits import Point
+from levelhead.study.paper.table1 import SEEDS, BayesHyperparameters, Hyperparameters, table1_specs
 
 
 def rows_at_the_papers_numbers(n_splits: int = 5) -> list[Row]:

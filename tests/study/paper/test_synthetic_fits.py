@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from levelhead.study import synthetic_fits
-from levelhead.study.synthetic_fits import Point
-from levelhead.study.table1 import Hyperparameters
+from levelhead.study.paper import synthetic_fits
+from levelhead.study.paper.synthetic_fits import Point
+from levelhead.study.paper.table1 import Hyperparameters
 
 pytestmark = pytest.mark.compiled
 

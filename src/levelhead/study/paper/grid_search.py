@@ -17,10 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from levelhead.study.running import run_study
-from levelhead.study.specs import Spec
-from levelhead.study.store import Row, Store
-from levelhead.study.table1 import (
+from levelhead.study.paper.table1 import (
     BATCH_SIZE,
     PAPER,
     SEEDS,
@@ -31,6 +28,9 @@ from levelhead.study.table1 import (
     paper_network,
     recipe,
 )
+from levelhead.study.running import run_study
+from levelhead.study.specs import Spec
+from levelhead.study.store import Row, Store
 
 LEARNING_RATES = (2e-5, 5e-5, 1e-4, 2e-4, 7e-4, 1e-3, 5e-3)
 DROPOUTS = (0.0, 0.1, 0.2, 0.3, 0.4)

@@ -26,8 +26,8 @@ class Part:
 
     def specs(self, splits: int, **more: Any) -> list[Any]:
         """The runs that are in this part: of Table 1, and of trees where they are named."""
-        from levelhead.study.boosting import specs_of
-        from levelhead.study.table1 import DATASETS, SEEDS, SHARES
+        from levelhead.study.paper.table1 import DATASETS, SEEDS, SHARES
+        from levelhead.study.paper.trees import specs_of
 
         return list(
             specs_of(
@@ -42,7 +42,8 @@ class Part:
 
     def known_methods(self) -> tuple[str, ...]:
         """Methods of Table 1 or of trees; all of Table 1 if none is named."""
-        from levelhead.study import boosting, table1
+        from levelhead.study.paper import table1
+        from levelhead.study.paper import trees as boosting
 
         return known("--methods", self.methods or table1.METHODS, (*table1.METHODS, *boosting.METHODS))
 
@@ -73,7 +74,7 @@ def part(
     contamination: str = "replaced",
 ) -> Part:
     """What the options say, checked."""
-    from levelhead.study.table1 import DATASETS
+    from levelhead.study.paper.table1 import DATASETS
 
     names = words(datasets)
     return Part(
@@ -96,7 +97,7 @@ def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
     """
     if hyperparameters is None:
         return {} if label is None else {"label": _label(label)}
-    from levelhead.study.grid_search import chosen, read_choices
+    from levelhead.study.paper.grid_search import chosen, read_choices
 
     lines = read_choices(hyperparameters)
     found = {**chosen(lines, honest=False), **chosen(lines, honest=True)}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from levelhead.study.marks import MARKS, marks, slice_specs
-from levelhead.study.paper import table1
+from levelhead.study.paper.published import table1
+from levelhead.study.paper.table1 import SEEDS
+from levelhead.study.paper.targets import MARKS, marks, slice_specs
 from levelhead.study.store import Row
-from levelhead.study.table1 import SEEDS
 
 
 def rows(shift: float, n_splits: int = 50) -> list[Row]:

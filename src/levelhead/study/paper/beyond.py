@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from levelhead.contamination import Cluster, Contamination, Replaced, Swapped
-from levelhead.study.boosting import specs_of
+from levelhead.study.paper.table1 import DATASETS, METHODS, SEEDS
+from levelhead.study.paper.trees import specs_of
 from levelhead.study.specs import Spec
-from levelhead.study.table1 import DATASETS, METHODS, SEEDS
 
 # For every kind of wrong labels, the shares λ.
 BEYOND: Mapping[Contamination, tuple[int, ...]] = MappingProxyType(

@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 
 from levelhead.datasets import ENVIRONMENT
-from levelhead.study import Hyperparameters, Store, grid_search
-from levelhead.study.grid_search import (
+from levelhead.study import Hyperparameters, Store
+from levelhead.study.paper import grid_search
+from levelhead.study.paper.grid_search import (
     DROPOUTS,
     LEARNING_RATES,
     candidate_specs,
