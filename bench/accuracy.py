@@ -64,7 +64,7 @@ METHODS = {
 def run(dataset: str, share: int, seed: int, method: str) -> dict:
     data = load(dataset)
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.05, random_state=seed)
-    spoilt = Replaced()(X, y, rate=share / 100, random_state=seed)
+    spoilt = Replaced()(X, y, contamination=share / 100, random_state=seed)
     model = METHODS[method](dataset, seed)
     began = time.perf_counter()
     model.fit(X, spoilt.y)

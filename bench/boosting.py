@@ -40,7 +40,7 @@ def calibration(n_seeds: int) -> str:
 
 def _calibrated(model, share: float, seed: int) -> tuple[float, ...]:
     train, test = heteroscedastic(2000, random_state=seed), heteroscedastic(2000, random_state=100 + seed)
-    spoilt = Replaced()(train.X, train.y_clean, rate=share, random_state=seed)
+    spoilt = Replaced()(train.X, train.y_clean, contamination=share, random_state=seed)
     answer = model.fit(train.X, spoilt.y).predict_dist(test.X)
     held = [metrics.coverage(test.y_clean, *answer.interval(level)) for level in (0.5, 0.9)]
     actual = metrics.rmse(test.y_clean, answer.mean)

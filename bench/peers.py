@@ -186,7 +186,7 @@ def without_suspects(X, y, seed) -> np.ndarray:
 def rows_of(dataset: str, share: int, seed: int):
     data = load(dataset)
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.05, random_state=seed)
-    return Replaced()(X, y, rate=share / 100, random_state=seed), X_test, y_test
+    return Replaced()(X, y, contamination=share / 100, random_state=seed), X_test, y_test
 
 
 def run(dataset: str, share: int, seed: int, method: str) -> dict:

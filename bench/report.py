@@ -40,7 +40,7 @@ def page_of(n: int, wrong: int, path: Path) -> float:
     y = mean + std * rng.normal(size=n)
     bad = rng.choice(n, wrong, replace=False)
     y[bad] += 20 * std[bad] * rng.normal(size=wrong)
-    audit = Audit.from_residuals(y.round(2), mean + 0.1 * std, std**2, trust=1 + rng.gamma(4.0, 1.0, n))
+    audit = Audit.from_residuals(y.round(2), mean + 0.1 * std, std**2, alpha=1 + rng.gamma(4.0, 1.0, n))
     table = {f"x{i}": column for i, column in enumerate(X.T)}
     table |= {
         "id": [f"row-{i}" for i in range(n)],

@@ -16,7 +16,7 @@ from levelhead import GCPRegressor, audit, datasets, load, save
 
 
 def main(folder: Path) -> None:
-    data = datasets.synthetic(400, rate=0.05, random_state=0)
+    data = datasets.synthetic(400, contamination=0.05, random_state=0)
 
     model = GCPRegressor(n_members=2, random_state=0).fit(data.X, data.y)
     answer = model.predict_dist(data.X)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.compiled  # trains whole networks
 @pytest.fixture(scope="module")
 def spoilt():
     data = heteroscedastic(2000, random_state=0)
-    return data, Replaced()(data.X, data.y_clean, rate=0.05, random_state=1)
+    return data, Replaced()(data.X, data.y_clean, contamination=0.05, random_state=1)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_planted_errors_are_found(spoilt, result):
     mask = spoilt[1].mask
     assert mask[result.is_label_issue].mean() > 0.9
     assert result.is_label_issue[mask].mean() > 0.8
-    low, high = result.epsilon_interval
+    low, high = result.contamination_interval
     assert low < 0.05 < high
     assert set(result.issues) == set(np.flatnonzero(result.is_label_issue))
 
@@ -39,13 +39,13 @@ def test_arrays_mean_what_they_say(spoilt, result):
     np.testing.assert_allclose(result.z * result.std, noisy.y - result.predicted_label)
     np.testing.assert_allclose(result.label_quality, 1 - result.p_outlier)
     assert np.median(result.std / data.std) == pytest.approx(1.15, abs=0.15)
-    assert (result.trust > 0).all()
+    assert (result.alpha > 0).all()
 
 
 @pytest.mark.parametrize("make", [synthetic, heteroscedastic])
 def test_clean_data_are_left_alone(make):
     for seed in range(2):
-        data = make(n=600, rate=0.0, random_state=seed)
+        data = make(n=600, contamination=0.0, random_state=seed)
         assert levelhead.audit(data.X, data.y, random_state=seed).is_label_issue.mean() < 0.01
 
 
@@ -53,7 +53,7 @@ def test_clean_data_are_left_alone(make):
 @pytest.mark.parametrize(("contamination", "least"), [(Cluster(), 0.98), (Swapped(), 0.78)])
 def test_other_errors_rank_high(contamination, least):
     data = heteroscedastic(1200, random_state=3)
-    noisy = contamination(data.X, data.y_clean, rate=0.05, random_state=1)
+    noisy = contamination(data.X, data.y_clean, contamination=0.05, random_state=1)
     p = levelhead.audit(noisy.X, noisy.y, random_state=0).p_outlier
     order = np.argsort(np.argsort(p))
     auroc = (order[noisy.mask].mean() - (noisy.mask.sum() - 1) / 2) / (~noisy.mask).sum()
@@ -116,7 +116,7 @@ def test_residuals_of_any_model_can_be_judged():
     y[:10] += 30
     audit = Audit.from_residuals(y, np.zeros(500), np.ones(500))
     assert set(audit.issues) == set(range(10))
-    assert np.isnan(audit.trust).all()
+    assert np.isnan(audit.alpha).all()
 
 
 def test_variances_need_only_be_right_up_to_a_factor():
@@ -143,12 +143,12 @@ def test_the_interval_for_the_share_is_one_of_95_percent_between_0_and_1():
     rng = np.random.default_rng(0)
     few, many = rng.normal(size=500), rng.normal(size=500)
     few[0], many[:100] = 30, many[:100] + 30
-    low, high = Audit.from_residuals(few, np.zeros(500), np.ones(500)).epsilon_interval
+    low, high = Audit.from_residuals(few, np.zeros(500), np.ones(500)).contamination_interval
     assert low == 0
     assert 0.004 < high < 0.03
     audit = Audit.from_residuals(many, np.zeros(500), np.ones(500))
-    low, high = audit.epsilon_interval
-    assert low + high == pytest.approx(2 * audit.epsilon)
+    low, high = audit.contamination_interval
+    assert low + high == pytest.approx(2 * audit.contamination)
     assert high - low == pytest.approx(2 * 1.96 * audit.separation.standard_error)
     assert audit.separation.standard_error == pytest.approx(np.sqrt(0.2 * 0.8 / 500), rel=0.2)
 
@@ -156,10 +156,10 @@ def test_the_interval_for_the_share_is_one_of_95_percent_between_0_and_1():
 def test_gaps_change_neither_trust_nor_level():
     rng = np.random.default_rng(0)
     y, trust = rng.normal(size=300), rng.uniform(1, 2, 300)
-    audit = Audit.from_residuals(y, np.zeros(300), np.ones(300), trust=trust, false_alarm_rate=0.2)
+    audit = Audit.from_residuals(y, np.zeros(300), np.ones(300), alpha=trust, false_alarm_rate=0.2)
     allowed = audit.allowing_for(rng.random((300, 2)) < 0.2)
     assert not np.array_equal(allowed.std, audit.std)
-    np.testing.assert_array_equal(allowed.trust, trust)
+    np.testing.assert_array_equal(allowed.alpha, trust)
     assert allowed.false_alarm_rate == 0.2
 
 
@@ -245,9 +245,9 @@ def test_a_known_share_stays_known():
     rng = np.random.default_rng(0)
     y = rng.normal(size=500)
     y[:25] += 30
-    separation = estimate_contamination(y, np.ones(500), epsilon=0.05)
+    separation = estimate_contamination(y, np.ones(500), contamination=0.05)
     audit = Audit.from_residuals(y, np.zeros(500), np.ones(500), separation=separation)
-    assert audit.allowing_for(np.arange(500)[:, None] % 10 == 0).epsilon == 0.05
+    assert audit.allowing_for(np.arange(500)[:, None] % 10 == 0).contamination == 0.05
 
 
 def test_missing_cells_of_any_table():

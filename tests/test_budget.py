@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, budget, datasets
 from levelhead.budget import fit_within
 
-DATA = datasets.synthetic(1200, rate=0.05, random_state=0)
+DATA = datasets.synthetic(1200, contamination=0.05, random_state=0)
 
 
 @pytest.mark.compiled

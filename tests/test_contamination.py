@@ -163,9 +163,9 @@ def test_a_new_contamination_is_one_method(data):
     ("arguments", "message"),
     [
         (([[1.0]], [1.0, 2.0]), r"X has shape \(1, 1\) but y has 2 rows"),
-        (([[1.0], [2.0]], [1.0, 2.0], 5), "rate is 5.0; shares"),
-        (([[1.0], [2.0]], [1.0, 2.0], [0.1, np.nan]), "rate is nan"),
-        (([[1.0], [2.0]], [1.0, 2.0], [0.1]), r"rate has shape \(1,\) but y has 2 rows"),
+        (([[1.0], [2.0]], [1.0, 2.0], 5), "contamination is 5.0; shares"),
+        (([[1.0], [2.0]], [1.0, 2.0], [0.1, np.nan]), "contamination is nan"),
+        (([[1.0], [2.0]], [1.0, 2.0], [0.1]), r"contamination has shape \(1,\) but y has 2 rows"),
         (([[1.0], [2.0]], [1.0, np.inf]), r"y has 1 NaN or infinite values \(first at row 1: inf\)"),
     ],
 )

@@ -177,7 +177,7 @@ def test_the_public_tables(monkeypatch, name, shape, mean_of_y):
 
 
 def test_the_papers_synthetic_set():
-    data = datasets.synthetic(20_000, rate=0.05, random_state=1)
+    data = datasets.synthetic(20_000, contamination=0.05, random_state=1)
     x = data.X[:, 0]
     assert stats.kstest(x, stats.uniform(-1, 2).cdf).pvalue > 0.01
     assert_allclose(data.mean, np.sin(3 * x))
@@ -196,14 +196,14 @@ def test_synthetic_defaults_are_the_papers():
 
 @pytest.mark.parametrize("make", [datasets.synthetic, datasets.heteroscedastic, datasets.rents])
 def test_clean_labels_depend_on_the_seed_alone(make):
-    clean, spoilt = make(rate=0.0, random_state=5), make(rate=0.3, random_state=5)
+    clean, spoilt = make(contamination=0.0, random_state=5), make(contamination=0.3, random_state=5)
     assert not clean.mask.any()
     assert_array_equal(clean.y, clean.y_clean)
     assert_array_equal(clean.y_clean, spoilt.y_clean)
     assert_array_equal(clean.X, spoilt.X)
     assert 0.2 < spoilt.mask.mean() < 0.4
-    assert_array_equal(spoilt.y, make(rate=0.3, random_state=5).y)
-    assert (make(rate=0.0, random_state=6).y != clean.y).any()
+    assert_array_equal(spoilt.y, make(contamination=0.3, random_state=5).y)
+    assert (make(contamination=0.0, random_state=6).y != clean.y).any()
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5])
@@ -217,14 +217,14 @@ def test_heteroscedastic_noise_is_what_it_says(n_features):
 
 
 def test_heteroscedastic_labels_can_be_spoilt_in_any_way():
-    data = datasets.heteroscedastic(rate=Ramp(end=0.4), random_state=3, contamination=Shifted(2.0))
+    data = datasets.heteroscedastic(contamination=Ramp(end=0.4), random_state=3, kind=Shifted(2.0))
     z = (data.y - data.y_clean) / data.std
     assert_allclose(np.abs(z[data.mask]), 2, rtol=1e-9)
     assert data.mask[data.X[:, 0] > 0.5].mean() > 2 * data.mask[data.X[:, 0] < -0.5].mean()
 
 
 def test_rents_have_zeros_too_many_and_gaps():
-    data = datasets.rents(5000, rate=0.1, missing=0.2, random_state=1)
+    data = datasets.rents(5000, contamination=0.1, missing=0.2, random_state=1)
     assert_allclose(data.y[data.mask], 10 * data.y_clean[data.mask])
     assert_array_equal(data.y[~data.mask], data.y_clean[~data.mask])
     assert np.isnan(data.X).mean() == pytest.approx(0.2, abs=0.01)
@@ -235,7 +235,7 @@ def test_rents_have_zeros_too_many_and_gaps():
     "call",
     [
         lambda: datasets.synthetic(0),
-        lambda: datasets.synthetic(rate=5),
+        lambda: datasets.synthetic(contamination=5),
         lambda: datasets.heteroscedastic(n_features=0),
         lambda: datasets.rents(missing=1),
     ],

@@ -78,9 +78,9 @@ def one_draw(rng: np.random.Generator, kind: str, n: int, share: float) -> list[
         prognostic,
         corrected(student_t.first_order_variance, fitted, epsilon),
         corrected(student_t.far_variance, fitted, epsilon),
-        corrected(student_t.far_variance, fitted, estimate.epsilon),
+        corrected(student_t.far_variance, fitted, estimate.contamination),
         estimate.variance_ratio * prognostic,
-        estimate.epsilon - epsilon,
+        estimate.contamination - epsilon,
         estimate.standard_error,
     ]
 

@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 def spoilt(seed: int, contamination: Any, share: float, n: int = 1000) -> Case:
     data = heteroscedastic(n, random_state=seed)
-    noisy = contamination(data.X, data.y_clean, rate=share, random_state=seed, noise_std=data.std)
+    noisy = contamination(data.X, data.y_clean, contamination=share, random_state=seed, noise_std=data.std)
     return Case(data.X, noisy.y, noisy.mask, data.mean, data.std)
 
 
@@ -151,10 +151,10 @@ def other_noise(kind: str, share: float) -> Callable[[int], Case]:
     }
 
     def make(seed: int) -> Case:
-        data = heteroscedastic(1000, rate=0.0, random_state=seed)
+        data = heteroscedastic(1000, contamination=0.0, random_state=seed)
         rng = np.random.default_rng(1000 + seed)
         y = data.mean + data.std * draws[kind](rng, len(data.mean))
-        noisy = Replaced()(data.X, y, rate=share, random_state=seed)
+        noisy = Replaced()(data.X, y, contamination=share, random_state=seed)
         return Case(data.X, noisy.y, noisy.mask, data.mean, data.std)
 
     return make
@@ -178,7 +178,7 @@ def inputs(seed: int, share: float) -> Case:
 
     Those rows count as wrong here, and mean and noise are those at the inputs as they truly are.
     """
-    data = heteroscedastic(1000, rate=0.0, random_state=seed)
+    data = heteroscedastic(1000, contamination=0.0, random_state=seed)
     rng = np.random.default_rng(2000 + seed)
     wrong = rng.random(len(data.X)) < share
     X = data.X.copy()

@@ -6,7 +6,7 @@ The public names; each is imported from its module when it is first used, so tha
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from levelhead import _moved
+from levelhead import _deprecated
 
 __version__ = "0.2.0"
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from levelhead.prediction import Prediction as Prediction
 
 
-_moved.install()
+_deprecated.install()
 
 
 def __getattr__(name: str) -> Any:

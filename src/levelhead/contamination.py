@@ -4,14 +4,15 @@ A contamination is called with clean data and the share of rows to spoil:
 
 >>> import numpy as np
 >>> X, y = np.arange(20.0)[:, None], np.arange(20.0)
->>> spoilt = Replaced()(X, y, rate=0.1, random_state=0)
+>>> spoilt = Replaced()(X, y, contamination=0.1, random_state=0)
 >>> int(spoilt.mask.sum()), bool((spoilt.y[~spoilt.mask] == y[~spoilt.mask]).all())
 (2, True)
 
-The rate is a number (then exactly `int(rate·n)` rows are chosen, without replacement, as in the paper), an
-array with a probability for every row, or a function of X that gives one, such as `Ramp`.
+The share of wrong labels, `contamination`, is a number (then exactly `int(contamination·n)` rows are chosen, without
+replacement, as in the paper), an array with the probability of every row, or a function of X that returns one, such
+as `Ramp`.
 
-A new contamination is a frozen dataclass with one method, `wrong_labels`.
+A new kind of wrong labels is a frozen dataclass with one method, `wrong_labels`.
 """
 
 from abc import ABC, abstractmethod
@@ -25,8 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
+from levelhead._deprecated import renamed_argument
 
-Rate = float | ArrayLike | Callable[[Any], ArrayLike]
+Share = float | ArrayLike | Callable[[Any], ArrayLike]
 
 
 class Contaminated(NamedTuple):
@@ -54,11 +56,12 @@ class Contamination(ABC):
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
         """New labels for the chosen rows."""
 
+    @renamed_argument("rate", "contamination")
     def __call__(
         self,
         X: Any,
         y: ArrayLike,
-        rate: Rate = 0.05,
+        contamination: Share = 0.05,
         random_state: RandomState = None,
         *,
         noise_std: ArrayLike | None = None,
@@ -67,9 +70,9 @@ class Contamination(ABC):
 
         Parameters
         ----------
-        X : the inputs, handed through; only a rate that is a function looks at them.
+        X : the inputs, handed through; only a share that is a function looks at them.
         y : clean labels.
-        rate : share of rows, probability of every row, or a function of X that gives either.
+        contamination : share of rows, probability of every row, or a function of X that gives either.
         random_state : seed or generator.
         noise_std : standard deviation of the noise of every row, for contaminations that are measured in it.
 
@@ -80,7 +83,7 @@ class Contamination(ABC):
         """
         clean = _checks.vector("y", y).copy()
         rng = _checks.generator(random_state)
-        chosen = _choose(rate, X, clean.size, rng)
+        chosen = _choose(contamination, X, clean.size, rng)
         noise = None if noise_std is None else _per_row("noise_std", noise_std, clean.size)
         labels = clean.copy()
         if chosen.size:
@@ -182,7 +185,7 @@ class Shifted(Contamination):
 
 @dataclass(frozen=True)
 class Ramp:
-    """A rate that depends on x: rising from `start` to `end` with the rank of one feature."""
+    """A share that depends on x: rising from `start` to `end` with the rank of one feature."""
 
     feature: int = 0
     start: float = 0.0
@@ -219,16 +222,18 @@ def get_contamination(name: str) -> Contamination:
     return CONTAMINATIONS[name]
 
 
-def _choose(rate: Rate, X: Any, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _choose(contamination: Share, X: Any, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     if np.shape(X)[:1] != (n,):
         raise ValueError(f"X has shape {np.shape(X)} but y has {n} rows; give one row of X for each label")
-    share = _checks.real("rate", rate(X) if callable(rate) else rate)
+    share = _checks.real("contamination", contamination(X) if callable(contamination) else contamination)
     outside = ~((share >= 0) & (share <= 1))
     if outside.any():
-        raise ValueError(f"rate is {share[outside].flat[0]}; shares and probabilities lie between 0 and 1")
+        raise ValueError(
+            f"contamination is {share[outside].flat[0]}; shares and probabilities lie between 0 and 1"
+        )
     if share.ndim == 0:
         return rng.choice(n, size=int(share * n), replace=False)
-    return np.flatnonzero(rng.random(n) < _per_row("rate", share, n))
+    return np.flatnonzero(rng.random(n) < _per_row("contamination", share, n))
 
 
 def _per_row(name: str, value: ArrayLike, n: int) -> FloatArray:

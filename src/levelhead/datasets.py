@@ -1,6 +1,6 @@
 """The data sets of the paper: five public ones, its synthetic one, and two more whose truth is known.
 
->>> data = synthetic(n=400, rate=0.05, random_state=0)
+>>> data = synthetic(n=400, contamination=0.05, random_state=0)
 >>> data.X.shape, data.y.shape, data.mask.shape
 ((400, 1), (400,), (400,))
 
@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
+from levelhead._deprecated import renamed_argument
 from levelhead._files import whole
-from levelhead.contamination import Contamination, Rate, Replaced
+from levelhead.contamination import Contamination, Replaced, Share
 
 ENVIRONMENT = "LEVELHEAD_DATA"
 # The tables as regression benchmarks use them: blank-separated numbers without a header, the target last.
@@ -149,31 +150,35 @@ def load(name: str, *, cache: str | os.PathLike[str] | None = None, origin: str 
     return _dataset(table, _download(table, folder, origin))
 
 
-def synthetic(n: int = 400, rate: float = 0.05, random_state: RandomState = None) -> Synthetic:
+@renamed_argument("rate", "contamination")
+def synthetic(n: int = 400, contamination: float = 0.05, random_state: RandomState = None) -> Synthetic:
     """The paper's synthetic set (Section 5.2).
 
-    x ~ U(−1, 1), clean labels ~ N(sin 3x, (0.5 cos⁴x)²), and with probability `rate` a label from U(−4, 16)
-    instead. The inputs and clean labels of a seed do not depend on the rate.
+    x ~ U(−1, 1), clean labels ~ N(sin 3x, (0.5 cos⁴x)²), and with probability `contamination` a label from U(−4, 16)
+    instead. The inputs and clean labels of a seed do not depend on it.
     """
-    if n < 1 or not 0 <= rate <= 1:
-        raise ValueError(f"n is {n} and rate is {rate}; n must be at least 1, the rate between 0 and 1")
+    if n < 1 or not 0 <= contamination <= 1:
+        raise ValueError(
+            f"n is {n} and contamination is {contamination}; n must be at least 1, contamination between 0 and 1"
+        )
     rng = _checks.generator(random_state)
     x = rng.uniform(-1, 1, size=n)
     mean = np.sin(3 * x)
     std = 0.5 * np.cos(x) ** 4
     y_clean = mean + std * rng.standard_normal(n)
-    mask = rng.random(n) < rate
+    mask = rng.random(n) < contamination
     y = np.where(mask, rng.uniform(-4, 16, size=n), y_clean)
     return Synthetic(x[:, None], y, mask, y_clean, mean, std)
 
 
+@renamed_argument("rate", "contamination")
 def heteroscedastic(
     n: int = 2000,
     n_features: int = 5,
-    rate: Rate = 0.0,
+    contamination: Share = 0.0,
     random_state: RandomState = None,
     *,
-    contamination: Contamination | None = None,
+    kind: Contamination | None = None,
 ) -> Synthetic:
     """Smooth mean and noise of several features, for tests of calibration.
 
@@ -182,8 +187,8 @@ def heteroscedastic(
 
         mean = sin(2u) + u·v + v²/2,  std = 0.1 + 0.4/(1 + exp(−3(u − v))),
 
-    so the noise varies fivefold and no feature is idle. Labels are then spoilt by `contamination` (the
-    paper's if None) at the given rate, which may be a function of X; the clean labels of a seed do not depend
+    so the noise varies fivefold and no feature is idle. Labels are then replaced by wrong ones of a `kind` (the
+    paper's if None); the share `contamination` may be a function of X; the clean labels of a seed do not depend
     on it.
     """
     if n < 1 or n_features < 1:
@@ -195,27 +200,30 @@ def heteroscedastic(
     mean = np.sin(2 * u) + u * v + 0.5 * v**2
     std = 0.1 + 0.4 / (1 + np.exp(-3 * (u - v)))
     y_clean = mean + std * rng.standard_normal(n)
-    spoil = Replaced() if contamination is None else contamination
-    spoilt = spoil(X, y_clean, rate, rng, noise_std=std)
+    spoil = Replaced() if kind is None else kind
+    spoilt = spoil(X, y_clean, contamination, rng, noise_std=std)
     return Synthetic(X, spoilt.y, spoilt.mask, y_clean, mean, std)
 
 
+@renamed_argument("rate", "contamination")
 def rents(
-    n: int = 800, rate: float = 0.05, missing: float = 0.0, random_state: RandomState = None
+    n: int = 800, contamination: float = 0.05, missing: float = 0.0, random_state: RandomState = None
 ) -> Synthetic:
     """A table as people have them: area, gas heating, rooms and year of flats, and their rents.
 
     The area says most, so that one which is missing makes a large error that is nobody's fault. Cells are missing
-    (NaN) with probability `missing`; with probability `rate` a rent has a zero too many.
+    (NaN) with probability `missing`; with probability `contamination` a rent has a zero too many.
     """
-    if n < 1 or not 0 <= rate <= 1 or not 0 <= missing < 1:
-        raise ValueError(f"n is {n}, rate {rate}, missing {missing}; n must be at least 1, the others shares")
+    if n < 1 or not 0 <= contamination <= 1 or not 0 <= missing < 1:
+        raise ValueError(
+            f"n is {n}, contamination {contamination}, missing {missing}; n must be at least 1, the others shares"
+        )
     rng = _checks.generator(random_state)
     area, gas = rng.uniform(20, 150, n), rng.integers(0, 2, n)
     rooms, year = (area / 25 + rng.normal(0, 0.7, n)).round(), rng.integers(1950, 2020, n)
     mean, std = 200 + (8 + 3 * gas) * area + 2 * (year - 1950), np.full(n, 15.0)
     y_clean = mean + std * rng.standard_normal(n)
-    mask = rng.random(n) < rate
+    mask = rng.random(n) < contamination
     X = np.column_stack([area, gas, rooms, year])
     X[rng.random(X.shape) < missing] = np.nan
     return Synthetic(X, np.where(mask, 10 * y_clean, y_clean), mask, y_clean, mean, std)

@@ -51,7 +51,7 @@ def test_clean_labels_stay_clean():
     rng = np.random.default_rng(11)
     for _ in range(100):
         estimate = estimate_contamination(rng.normal(size=1000), 1.0)
-        assert estimate.epsilon <= 0.01
+        assert estimate.contamination <= 0.01
 
 
 def test_standard_error_covers_the_truth(simulation):
@@ -61,7 +61,7 @@ def test_standard_error_covers_the_truth(simulation):
         y, _ = simulation.draw(rng, "Gaussian, sd 10", 1000, 0.1)
         fitted = simulation.fit(y)
         estimate = estimate_contamination(y - fitted.m, prognostic_variance(fitted.alpha, fitted.sigma))
-        errors.append((estimate.epsilon - 0.1) / estimate.standard_error)
+        errors.append((estimate.contamination - 0.1) / estimate.standard_error)
     assert 0.6 < np.std(errors) < 1.2
 
 
@@ -89,9 +89,9 @@ def test_estimate_uses_the_local_variance():
     z = scale * rng.normal(size=5000)
     told = estimate_contamination(z, scale**2)
     untold = estimate_contamination(z, scale.mean() ** 2)
-    assert told.epsilon < 0.01
+    assert told.contamination < 0.01
     assert told.variance_ratio == pytest.approx(1, abs=0.05)
-    assert untold.epsilon > 0.05
+    assert untold.contamination > 0.05
 
 
 def test_estimate_is_equivariant_and_repeatable():
@@ -99,19 +99,19 @@ def test_estimate_is_equivariant_and_repeatable():
     z = np.concatenate([rng.normal(size=950), rng.uniform(-20, 40, 50)])
     one = estimate_contamination(z, 1.1)
     other = estimate_contamination(1e6 * z[::-1], 1.1e12)
-    assert other.epsilon == pytest.approx(one.epsilon, rel=1e-5)
+    assert other.contamination == pytest.approx(one.contamination, rel=1e-5)
     assert other.variance_ratio == pytest.approx(one.variance_ratio, rel=1e-5)
 
 
 def test_known_epsilon_is_kept():
     rng = np.random.default_rng(4)
     z = np.concatenate([rng.normal(size=900), rng.normal(0, 10, 100)])
-    estimate = estimate_contamination(z, 1.1, epsilon=0.1)
-    assert estimate.epsilon == pytest.approx(0.1)
+    estimate = estimate_contamination(z, 1.1, contamination=0.1)
+    assert estimate.contamination == pytest.approx(0.1)
     assert estimate.standard_error == 0
     assert 1.1 * estimate.variance_ratio == pytest.approx(1, abs=0.12)
     # The larger the share is said to be, the narrower is what is left for clean labels.
-    scales = [estimate_contamination(z, 1.1, epsilon=share).scale for share in (0.0, 0.1, 0.3)]
+    scales = [estimate_contamination(z, 1.1, contamination=share).scale for share in (0.0, 0.1, 0.3)]
     assert scales[0] > 1.5 * scales[1] > 1.55 * scales[2]
 
 
@@ -119,7 +119,7 @@ def test_absurd_labels_do_no_harm():
     rng = np.random.default_rng(4)
     z = np.concatenate([rng.normal(size=990), np.full(10, 1e300)])
     estimate = estimate_contamination(z, 1.1)
-    assert estimate.epsilon == pytest.approx(0.01, abs=0.004)
+    assert estimate.contamination == pytest.approx(0.01, abs=0.004)
     p = estimate.probability(z, 1.1)
     assert (p[-10:] == 1).all()
     assert np.isfinite(p).all()
@@ -131,7 +131,7 @@ def test_absurd_labels_do_no_harm():
         (np.zeros(5), {}, "5 residuals cannot tell"),
         (np.zeros(50), {}, "exactly 0"),
         ([np.nan] * 2 + [1.0] * 20, {}, "2 residuals are not finite"),
-        (np.ones(20), {"epsilon": 1.5}, r"epsilon is 1\.5"),
+        (np.ones(20), {"contamination": 1.5}, r"contamination is 1\.5"),
         (np.ones(20), {"core": "cauchy"}, "choose 'gaussian' or 'student'"),
     ],
 )
@@ -149,7 +149,7 @@ def test_variance_must_be_positive():
 def test_a_far_label_is_suspect_although_no_other_was_found_wrong(core):
     clean = norm.ppf((np.arange(400) + 0.5) / 400)
     estimate = estimate_contamination(clean, np.ones(400), core=core)
-    assert estimate.epsilon < 0.005
+    assert estimate.contamination < 0.005
     assert estimate.standard_error > 0.5 / 400  # none found is not "surely none"
     assert estimate.probability([5.0], [1.0])[0] > 0.8
     assert estimate.probability([1.0], [1.0])[0] < 0.01
@@ -162,11 +162,11 @@ def test_student_core_forgives_heavy_tails():
     z = np.concatenate([clean, rng.normal(0, 40, 200)])
     strict = estimate_contamination(z, 1.0)
     lenient = estimate_contamination(z, 1.0, core="student")
-    assert strict.epsilon > 0.06
-    assert lenient.epsilon == pytest.approx(200 / 4200, abs=0.01)
+    assert strict.contamination > 0.06
+    assert lenient.contamination == pytest.approx(200 / 4200, abs=0.01)
     assert 1 / lenient.tail == pytest.approx(5, abs=1.5)
     assert lenient.variance_ratio == pytest.approx(5 / 3, rel=0.1)
-    assert estimate_contamination(clean, 1.0, core="student").epsilon < 0.005
+    assert estimate_contamination(clean, 1.0, core="student").contamination < 0.005
 
 
 def test_student_core_is_gaussian_on_gaussian_noise():
@@ -174,5 +174,5 @@ def test_student_core_is_gaussian_on_gaussian_noise():
     for _ in range(10):
         estimate = estimate_contamination(rng.normal(size=1000), 1.0, core="student")
         assert estimate.tail < 0.1
-        assert estimate.epsilon <= 0.01
+        assert estimate.contamination <= 0.01
         assert estimate.variance_ratio == pytest.approx(1, abs=0.2)

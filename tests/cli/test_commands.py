@@ -102,13 +102,13 @@ def test_predict_answers_every_row(ending: str, flats, model: Path, run, tmp_pat
     assert done.out == f"Wrote 500 predictions to answers.{ending}.\n"
     path = tmp_path / f"answers.{ending}"
     answers = pd.read_parquet(path) if ending == "parquet" else pd.read_csv(path)
-    assert list(answers.columns) == ["row", "mean", "std", "lower", "upper", "trust"]
+    assert list(answers.columns) == ["row", "mean", "std", "lower", "upper", "alpha"]
     assert answers["row"].tolist() == list(range(1, 501))
     frame = tables.read(flats.path)[["area", "heating", "listed"]]
     expected = metrics.predict_dist(levelhead.load(model), frame)
     np.testing.assert_allclose(answers["mean"], expected.mean, rtol=1e-12)
     np.testing.assert_allclose(answers["upper"], expected.interval(0.8).upper, rtol=1e-12)
-    np.testing.assert_allclose(answers["trust"], expected.alpha, rtol=1e-12)
+    np.testing.assert_allclose(answers["alpha"], expected.alpha, rtol=1e-12)
 
 
 def test_predict_reads_new_tables_in_their_own_dialect(flats, model: Path, run, tmp_path: Path) -> None:

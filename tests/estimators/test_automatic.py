@@ -137,7 +137,7 @@ def test_what_is_steps_and_waves_gets_both(tmp_path, monkeypatch, quick):
     np.testing.assert_allclose(
         model.audit(inputs, y).std ** 2, model.separation_.variance_ratio * expected, rtol=1e-9
     )
-    np.testing.assert_array_equal(model.audit(inputs, y).trust, np.minimum(by_network.trust, by_trees.trust))
+    np.testing.assert_array_equal(model.audit(inputs, y).alpha, np.minimum(by_network.alpha, by_trees.alpha))
     assert model.contamination_ == pytest.approx(0.05, abs=0.02)
     verdict = model.audit(inputs, y)
     assert set(wrong) <= set(verdict.issues)

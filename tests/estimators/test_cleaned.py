@@ -18,7 +18,7 @@ pytestmark = pytest.mark.compiled  # trains whole networks
 @pytest.fixture(scope="module")
 def data():
     clean = heteroscedastic(1000, random_state=0)
-    return clean, Replaced()(clean.X, clean.y_clean, rate=0.1, random_state=1)
+    return clean, Replaced()(clean.X, clean.y_clean, contamination=0.1, random_state=1)
 
 
 @pytest.mark.slow

@@ -318,7 +318,7 @@ def test_repr_is_a_table():
     prediction = Prediction.from_student([10.0, -3.25], [3.0, 0.5], [0.3, 0.1])
     assert repr(prediction).splitlines() == [
         "Prediction of 2 rows, 1 member",
-        "row    mean ± std    trust",
+        "row    mean ± std    α",
         "  0  10.000 ± 0.361  3.00",
         "  1  -3.250 ± 0.731  0.500",
     ]

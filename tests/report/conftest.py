@@ -44,7 +44,7 @@ def audited_table(n: int, wrong: int) -> tuple[Audit, pd.DataFrame]:
     y[bad[::2]] *= 10
     y[bad[1::2]] -= std[bad[1::2]] * rng.uniform(12, 40, len(bad[1::2]))
     y = y.round(2)
-    audit = Audit.from_residuals(y, mean + 0.1 * std, std**2, trust=1 + rng.gamma(4.0, 1.0, n))
+    audit = Audit.from_residuals(y, mean + 0.1 * std, std**2, alpha=1 + rng.gamma(4.0, 1.0, n))
     frame = pd.DataFrame(X, columns=["area", "age", "floor", "noise"])
     frame.insert(0, "id", [f"F{i}" for i in range(n)])
     frame["rent"] = y

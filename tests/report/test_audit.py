@@ -24,7 +24,7 @@ def verdict() -> Audit:
     rng = np.random.default_rng(3)
     y = rng.normal(size=300)
     y[:9] += 30
-    return Audit.from_residuals(y, np.zeros(300), np.ones(300), trust=rng.uniform(1, 2, 300))
+    return Audit.from_residuals(y, np.zeros(300), np.ones(300), alpha=rng.uniform(1, 2, 300))
 
 
 def payload(path: Path) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def test_the_digest_tells_reports_apart(verdict: Audit, tmp_path: Path) -> None:
 def test_an_audit_without_trust_or_suspects_has_a_page_too(trust: np.ndarray | None, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     clean = Audit.from_residuals(
-        rng.normal(size=200), np.zeros(200), np.ones(200), trust=trust, false_alarm_rate=0.001
+        rng.normal(size=200), np.zeros(200), np.ones(200), alpha=trust, false_alarm_rate=0.001
     )
     assert not clean.is_label_issue.any()
     audit_report(clean, tmp_path / "a.html")

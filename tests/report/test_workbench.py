@@ -53,9 +53,9 @@ def download(page: Any, button: str) -> tuple[str, str]:
 
 def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:
     page = opened(figures=True)
-    low, high = audited.audit.epsilon_interval
+    low, high = audited.audit.contamination_interval
     assert page.inner_text("h1") == (
-        f"About {100 * audited.audit.epsilon:.1f} % of labels look wrong "
+        f"About {100 * audited.audit.contamination:.1f} % of labels look wrong "
         f"({100 * low:.1f} to {100 * high:.1f} %)"
     )
     assert f"called wrong\n{audited.audit.is_label_issue.sum()}\n" in page.inner_text(".tiles")

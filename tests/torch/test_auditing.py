@@ -55,10 +55,10 @@ def test_finds_the_wrong_labels_and_their_share(rows, dataset):
     result = robust.label_audit(dataset, Known())
     assert isinstance(result, Audit)
     assert len(result) == 3000
-    assert result.epsilon == pytest.approx(0.08, abs=0.015)
+    assert result.contamination == pytest.approx(0.08, abs=0.015)
     assert_array_equal(result.given_label, rows[1][:, 0].double())
     assert (result.is_label_issue == rows[2]).mean() > 0.995
-    assert_allclose(result.trust, 2)
+    assert_allclose(result.alpha, 2)
     truth = 0.1 + 0.2 * rows[0][:, 0].abs().numpy()
     assert_allclose(np.median(result.std / truth), 1, atol=0.06)  # the factor of 1.2 is found
 
@@ -98,7 +98,7 @@ def test_items_may_be_anything_that_the_model_takes(rows):
             assert torch.equal(named["x"], listed[0])
             return super().forward(named["x"])
 
-    assert robust.label_audit(Items(), Takes()).epsilon == pytest.approx(0.08, abs=0.015)
+    assert robust.label_audit(Items(), Takes()).contamination == pytest.approx(0.08, abs=0.015)
 
 
 def test_the_model_is_left_as_it_was(dataset):
@@ -116,8 +116,8 @@ def test_the_model_is_left_as_it_was(dataset):
 
 def test_a_normal_head_has_no_trust(dataset):
     result = robust.label_audit(dataset, Gaussian())
-    assert np.isnan(result.trust).all()
-    assert result.epsilon == pytest.approx(0.08, abs=0.015)
+    assert np.isnan(result.alpha).all()
+    assert result.contamination == pytest.approx(0.08, abs=0.015)
 
 
 def test_one_output_of_several(rows):

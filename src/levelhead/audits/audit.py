@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelhead._checks import share as check_share
 from levelhead._checks import vector
+from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
@@ -31,7 +32,7 @@ class Audit:
     label_quality : 1 − p_outlier, from 0 (surely wrong) to 1.
     is_label_issue : the verdict: as many of the most suspect labels as keep the expected share of false
         alarms among them below `false_alarm_rate`.
-    trust : α of the prediction: where it is small, the training labels nearby held wrong ones. NaN if the
+    alpha : α of the prediction: where it is small, the training labels nearby held wrong ones. NaN if the
         model has none.
     separation : the fit behind it: share of wrong labels, its standard error, width of the clean noise.
     false_alarm_rate : the level the verdict keeps to.
@@ -42,18 +43,23 @@ class Audit:
     std: FloatArray
     p_outlier: FloatArray
     is_label_issue: NDArray[np.bool_]
-    trust: FloatArray
+    alpha: FloatArray
     separation: ContaminationEstimate
     false_alarm_rate: float
 
+    epsilon = renamed_attribute("epsilon", "contamination")
+    epsilon_interval = renamed_attribute("epsilon_interval", "contamination_interval")
+    trust = renamed_attribute("trust", "alpha")
+
     @classmethod
+    @renamed_argument("trust", "alpha")
     def from_residuals(
         cls,
         given: ArrayLike,
         predicted: ArrayLike,
         variance: ArrayLike,
         *,
-        trust: ArrayLike | None = None,
+        alpha: ArrayLike | None = None,
         separation: ContaminationEstimate | None = None,
         false_alarm_rate: float = 0.05,
     ) -> "Audit":
@@ -64,7 +70,7 @@ class Audit:
         given, predicted : labels and predicted means.
         variance : the model's variance of each label, right up to a common factor; or, together with a
             `separation` that was fitted elsewhere, the variance that this one was fitted with.
-        trust : α of each prediction, if the model has one.
+        alpha : α of each prediction, if the model has one.
         """
         y, mean = vector("given", given), vector("predicted", predicted)
         level = check_share("false_alarm_rate", false_alarm_rate)
@@ -81,7 +87,7 @@ class Audit:
             std=np.sqrt(fitted.variance_ratio * spread),
             p_outlier=p,
             is_label_issue=most_suspect(p, level),
-            trust=np.full(y.shape, np.nan) if trust is None else np.asarray(trust, dtype=np.float64),
+            alpha=np.full(y.shape, np.nan) if alpha is None else np.asarray(alpha, dtype=np.float64),
             separation=fitted,
             false_alarm_rate=level,
         )
@@ -107,15 +113,15 @@ class Audit:
         return rows[order]
 
     @property
-    def epsilon(self) -> float:
+    def contamination(self) -> float:
         """Estimated share of wrong labels, also of those that cannot be told from clean ones."""
-        return self.separation.epsilon
+        return self.separation.contamination
 
     @property
-    def epsilon_interval(self) -> tuple[float, float]:
+    def contamination_interval(self) -> tuple[float, float]:
         """Interval of about 95 % for the share of wrong labels."""
         width = 1.96 * self.separation.standard_error
-        return max(0.0, self.epsilon - width), min(1.0, self.epsilon + width)
+        return max(0.0, self.contamination - width), min(1.0, self.contamination + width)
 
     def at(self, false_alarm_rate: float) -> "Audit":
         """The same audit with another level for false alarms."""
@@ -142,23 +148,23 @@ class Audit:
         if not missing.any() or np.median(np.abs(residual)) == 0:
             return self
         variance = self.std**2 + added_variance(residual, self.std**2, missing)
-        known = self.epsilon if self.separation.standard_error == 0 else None
+        known = self.contamination if self.separation.standard_error == 0 else None
         return Audit.from_residuals(
             self.given_label,
             self.predicted_label,
             variance,
-            trust=self.trust,
-            separation=estimate_contamination(residual, variance, epsilon=known, core="student"),
+            alpha=self.alpha,
+            separation=estimate_contamination(residual, variance, contamination=known, core="student"),
             false_alarm_rate=self.false_alarm_rate,
         )
 
     def summary(self) -> str:
         """The result in plain words."""
         n, found = len(self), int(self.is_label_issue.sum())
-        low, high = self.epsilon_interval
+        low, high = self.contamination_interval
         trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
         lines = [
-            f"{n:,} labels. About {self.epsilon:.1%} look wrong ({low:.1%} to {high:.1%}).",
+            f"{n:,} labels. About {self.contamination:.1%} look wrong ({low:.1%} to {high:.1%}).",
             f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are called wrong "
             f"(expecting at most {self.false_alarm_rate:.0%} false alarms among them).",
         ]
@@ -213,7 +219,7 @@ class Audit:
             "p_outlier",
             "label_quality",
             "is_label_issue",
-            "trust",
+            "alpha",
         )
         return make_frame({name: getattr(self, name) for name in columns}, backend)
 

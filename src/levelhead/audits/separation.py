@@ -8,7 +8,7 @@ whatever the core does not explain is wrong. Nothing is assumed about labels fur
 >>> rng = np.random.default_rng(0)
 >>> z = np.where(rng.random(2000) < 0.05, rng.normal(0, 10, 2000), rng.normal(0, 1, 2000))
 >>> estimate = estimate_contamination(z, np.full(2000, 1.3))
->>> bool(abs(estimate.epsilon - 0.05) < 0.02)
+>>> bool(abs(estimate.contamination - 0.05) < 0.02)
 True
 """
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, stdtr
 
+from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead.theory._optimum import optimum
 from levelhead.theory.elementary import exp, log, power
 from levelhead.theory.student import StudentT
@@ -40,8 +41,8 @@ class ContaminationEstimate:
 
     Attributes
     ----------
-    epsilon : share of wrong labels.
-    standard_error : of `epsilon`, from the information matrix of the fit; 0 if ε was given.
+    contamination : share of wrong labels.
+    standard_error : of `contamination`, from the information matrix of the fit; 0 if ε was given.
     scale : of the core, in units of r = z/√V.
     tail : 1/degrees of freedom of a Student core; 0 for a Gaussian one.
     background, slope, window : share of labels that are wrong and inside the window |r| ≤ `window`, where
@@ -49,7 +50,7 @@ class ContaminationEstimate:
     n : number of residuals.
     """
 
-    epsilon: float
+    contamination: float
     standard_error: float
     scale: float
     tail: float
@@ -57,6 +58,8 @@ class ContaminationEstimate:
     slope: float
     window: float
     n: int
+
+    epsilon = renamed_attribute("epsilon", "contamination")
 
     @property
     def variance_ratio(self) -> float:
@@ -73,7 +76,7 @@ class ContaminationEstimate:
         wrong = (
             max(self.background, 0.5 / self.n) * (self.slope + 1) * power(inside, self.slope) / self.window
         )
-        clean = 2 * (1 - self.epsilon) * self._core_density(r)
+        clean = 2 * (1 - self.contamination) * self._core_density(r)
         posterior: FloatArray = wrong / (wrong + clean)
         return posterior
 
@@ -82,8 +85,9 @@ class ContaminationEstimate:
             return _core_pdf(r / self.scale, self.tail) / self.scale
 
 
+@renamed_argument("epsilon", "contamination")
 def estimate_contamination(
-    z: ArrayLike, variance: ArrayLike, *, epsilon: float | None = None, core: Core = "gaussian"
+    z: ArrayLike, variance: ArrayLike, *, contamination: float | None = None, core: Core = "gaussian"
 ) -> ContaminationEstimate:
     """Estimate the share of wrong labels and the variance of the clean ones from residuals.
 
@@ -93,18 +97,18 @@ def estimate_contamination(
     ----------
     z : residuals, label minus predicted mean.
     variance : what the model thinks of their variance up to a common factor, say the prognostic one.
-    epsilon : the share, if it is known; only the rest is fitted then.
+    contamination : the share, if it is known; only the rest is fitted then.
     core : "gaussian" where clean noise is Gaussian and its variance known up to the factor (a window of five
         scales); "student" where variances are themselves estimates or clean noise has heavier tails (a
         window of twenty scales, degrees of freedom from three to ∞ by fit).
     """
     z, variance = np.broadcast_arrays(np.asarray(z, dtype=np.float64), np.asarray(variance, dtype=np.float64))
-    _check(z, variance, epsilon, core)
+    _check(z, variance, contamination, core)
     r = np.abs(z.ravel()) / np.sqrt(variance.ravel())
     spread = float(np.median(r)) / 0.6745
     if spread == 0:
         raise ValueError("more than half of the residuals are exactly 0: the noise has no width to estimate")
-    fits = [_Fit(r, spread, epsilon, core, tail).run() for tail in _STARTING_TAILS[core]]
+    fits = [_Fit(r, spread, contamination, core, tail).run() for tail in _STARTING_TAILS[core]]
     return min(fits, key=lambda fit: fit.cost(_REACH[core] * spread)).estimate()
 
 
@@ -116,21 +120,23 @@ class _Fit:
     keeps the core Gaussian, until there is evidence.
     """
 
-    def __init__(self, r: FloatArray, spread: float, epsilon: float | None, core: Core, tail: float) -> None:
+    def __init__(
+        self, r: FloatArray, spread: float, contamination: float | None, core: Core, tail: float
+    ) -> None:
         self.r = r
         self.n = r.size
         self.reach = _REACH[core]
-        wrong = 0.05 if epsilon is None else min(max(epsilon, 1e-6), 1 - 1e-6)
+        wrong = 0.05 if contamination is None else min(max(contamination, 1e-6), 1 - 1e-6)
         self.at: FloatArray = np.array([log(spread), logit(wrong), 0.0, 0.0, tail])
         share = float(self.at[1])
         self.bounds: list[tuple[float, float]] = [
             (float(log(spread)) - 2, float(log(spread)) + 1),
-            (-14.0, 3.0) if epsilon is None else (share, share),
+            (-14.0, 3.0) if contamination is None else (share, share),
             (-14.0, 14.0),
             (0.0, 20.0),
             (0.0, _LARGEST_TAIL if core == "student" else 0.0),
         ]
-        self.known = epsilon
+        self.known = contamination
 
     def run(self) -> "_Fit":
         for _ in range(8):
@@ -189,9 +195,9 @@ class _Fit:
     def estimate(self) -> ContaminationEstimate:
         log_scale, logit_wrong, logit_inside, slope, tail = (float(v) for v in self.at)
         found = logit_wrong > -13.9
-        epsilon = float(expit(logit_wrong)) if self.known is None else self.known
+        contamination = float(expit(logit_wrong)) if self.known is None else self.known
         return ContaminationEstimate(
-            epsilon=epsilon if found else 0.0,
+            contamination=contamination if found else 0.0,
             standard_error=self.standard_error() if self.known is None else 0.0,
             scale=float(exp(log_scale)),
             tail=tail if tail >= _GAUSSIAN_TAIL else 0.0,
@@ -244,7 +250,7 @@ def _with_rest(below: FloatArray, total: float = 1.0) -> FloatArray:
     return np.append(np.diff(below), total - below[-1])
 
 
-def _check(z: FloatArray, variance: FloatArray, epsilon: float | None, core: str) -> None:
+def _check(z: FloatArray, variance: FloatArray, contamination: float | None, core: str) -> None:
     if core not in _REACH:
         raise ValueError(f"core is {core!r}; choose 'gaussian' or 'student'")
     if z.size < 10:
@@ -254,5 +260,5 @@ def _check(z: FloatArray, variance: FloatArray, epsilon: float | None, core: str
         raise ValueError(f"{count} residuals are not finite; leave those rows out")
     if not ((variance > 0) & np.isfinite(variance)).all():
         raise ValueError("variance must be positive and finite everywhere")
-    if epsilon is not None and not 0 <= epsilon < 1:
-        raise ValueError(f"epsilon is {epsilon}; a share of wrong labels lies in [0, 1)")
+    if contamination is not None and not 0 <= contamination < 1:
+        raise ValueError(f"contamination is {contamination}; a share of wrong labels lies in [0, 1)")

@@ -84,14 +84,14 @@ def _tell(
     as_json: bool,
     estimator: str,
 ) -> None:
-    (low, high), level = verdict.epsilon_interval, verdict.false_alarm_rate
+    (low, high), level = verdict.contamination_interval, verdict.false_alarm_rate
     if as_json:
         screen.machine(
             {
                 "labels": len(verdict),
                 "estimator": estimator,
-                "share_wrong": verdict.epsilon,
-                "share_wrong_interval": [low, high],
+                "contamination": verdict.contamination,
+                "contamination_interval": [low, high],
                 "called_wrong": len(suspects),
                 "false_alarm_rate": level,
                 "suspect_rows": suspects["row"].tolist(),
@@ -103,7 +103,7 @@ def _tell(
     for remark in (*table.remarks, f"Estimator: {estimator}."):
         screen.note(remark)
     screen.say(
-        f"About {verdict.epsilon:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
+        f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
         f"{len(suspects):,} are called wrong (expecting at most {level:.0%} false alarms among them)."
     )
     if len(suspects):

@@ -30,7 +30,7 @@ def demo(
     """
     paths = out / "report.html", out / "labels.csv", out / "demo.svg"
     output.refuse(*paths, force=force)
-    data = datasets.synthetic(400, rate=0.05, random_state=seed)
+    data = datasets.synthetic(400, contamination=0.05, random_state=seed)
     models = {
         _OURS: levelhead.GCPRegressor(n_members=members, random_state=seed),
         _PLAIN: levelhead.GaussianRegressor(n_members=members, random_state=seed),

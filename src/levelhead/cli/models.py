@@ -11,7 +11,7 @@ from levelhead import metrics, tables
 from levelhead.cli import options, output, screen
 
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
-_NOTHING: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "trust")}
+_NOTHING: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "alpha")}
 _MEANING = {
     "rmse": "error of the mean; wrong labels count in full",
     "robust_r2": "1 is perfect, 0 a constant; wrong labels hardly count",
@@ -50,7 +50,7 @@ def fit(
         "rows": len(table.y),
         "inputs": list(table.X.columns),
         "estimator": why(model),
-        "share_wrong": model[-1].contamination_,
+        "contamination": model[-1].contamination_,
         "seconds": time.perf_counter() - began,
         "remarks": table.remarks,
         "files": [str(out)],
@@ -61,7 +61,9 @@ def fit(
     for remark in (*table.remarks, f"Estimator: {why(model)}."):
         screen.note(remark)
     wrong = (
-        f", about {told['share_wrong']:.1%} of the labels wrong" if np.isfinite(told["share_wrong"]) else ""
+        f", about {told['contamination']:.1%} of the labels wrong"
+        if np.isfinite(told["contamination"])
+        else ""
     )
     screen.say(
         f"Fitted {len(table.y):,} rows with {table.X.shape[1]} inputs in {told['seconds']:.0f} s{wrong}."
@@ -79,7 +81,7 @@ def predict(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predict every row of a table, however large: mean, std, interval and trust of its clean label.
+    """Predict every row of a table, however large: mean, std, interval and α of its clean label.
 
     The table goes through in pieces, in bounded memory. Trust is small where training labels held wrong ones.
     """
@@ -178,7 +180,7 @@ def _told(answer: levelhead.Prediction, coverage: float) -> dict[str, Any]:
         "std": answer.std,
         "lower": interval.lower,
         "upper": interval.upper,
-        "trust": np.full(len(answer), np.nan) if answer.member_alpha is None else answer.alpha,
+        "alpha": np.full(len(answer), np.nan) if answer.member_alpha is None else answer.alpha,
     }
 
 

@@ -43,7 +43,7 @@ class FittedRegressor(RegressorMixin):
     def contamination_(self) -> float:
         """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
         check_is_fitted(self, self._fitted_part)
-        return float("nan") if self.separation_ is None else self.separation_.epsilon
+        return float("nan") if self.separation_ is None else self.separation_.contamination
 
     def predict(self, X, return_std=False):
         """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
@@ -106,16 +106,16 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
             )
         place, known = self._rows_of_training(X, y)
         unseen = self.oof_prediction_
-        mean, variance, trust = unseen.mean[place], unseen.var[place], _trust(unseen)[place]
+        mean, variance, alpha = unseen.mean[place], unseen.var[place], _alpha(unseen)[place]
         if not known.all():
             new = self.predict_dist(X[~known])
-            mean[~known], variance[~known], trust[~known] = new.mean, new.var, _trust(new)
+            mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Audit.from_residuals(
             y,
             mean,
             variance / ratio,
-            trust=trust,
+            alpha=alpha,
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
         )
@@ -138,7 +138,7 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
         known = None if self.contamination == "auto" else float(self.contamination)
         self.calibration_ = calibrate(z, variance)
         calibrated = self.calibration_(variance)
-        self.separation_ = estimate_contamination(z, calibrated, epsilon=known, core="student")
+        self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
         return calibrated
 
     def _predicted(self, reading: Reading) -> Prediction:
@@ -197,6 +197,6 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
         return X
 
 
-def _trust(prediction: Prediction) -> np.ndarray:
+def _alpha(prediction: Prediction) -> np.ndarray:
     """α of every row, NaN for models without one."""
     return np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha

@@ -60,9 +60,9 @@ class Rows:
         """Number of different rows that are visited."""
         return int(self.group[self.index].max()) + 1
 
-    def trusting(self, trust: NDArray[np.floating]) -> "Rows":
-        """The same rows with their loss weights multiplied by how far each label is trusted."""
-        weight = trust if self.weight is None else trust * self.weight
+    def weighted(self, factor: NDArray[np.floating]) -> "Rows":
+        """The same rows with their loss weights multiplied by a factor for each label."""
+        weight = factor if self.weight is None else factor * self.weight
         visits = weight[self.index].mean()
         return replace(self, weight=(weight / max(visits, 1e-12)).astype(np.float32))
 

@@ -34,11 +34,11 @@ class Comparison(NamedTuple):
 
 
 class Unseen(NamedTuple):
-    """What models expect of labels that they had not seen, and their trust α."""
+    """What models expect of labels that they had not seen, and their α."""
 
     mean: np.ndarray
     variance: np.ndarray
-    trust: np.ndarray
+    alpha: np.ndarray
 
 
 def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int = -1):
@@ -82,13 +82,13 @@ def mixture(answers: Sequence[Prediction]) -> Prediction:
 
 
 def together(audits: Sequence[Audit]) -> Unseen:
-    """Audits of the same rows by several models as one: mean and variance of their mixture, the smallest trust."""
+    """Audits of the same rows by several models as one: mean and variance of their mixture, the smallest α."""
     means = np.stack([audit.predicted_label for audit in audits])
     variances = np.stack([audit.std**2 for audit in audits])
     return Unseen(
         means.mean(axis=0),
         variances.mean(axis=0) + means.var(axis=0),
-        np.min([audit.trust for audit in audits], axis=0),
+        np.min([audit.alpha for audit in audits], axis=0),
     )
 
 
@@ -229,7 +229,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
             audits[0].given_label,
             seen.mean,
             seen.variance,
-            trust=seen.trust,
+            alpha=seen.alpha,
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
         )

@@ -84,7 +84,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     def contamination_(self) -> float:
         """Estimated share of wrong labels; NaN if there were too few rows to tell."""
         check_is_fitted(self, "regressor_")
-        return float("nan") if self.audit_ is None else self.audit_.epsilon
+        return float("nan") if self.audit_ is None else self.audit_.contamination
 
     def _fitted(self, X, y, weight, weighs: bool, seed: int):
         regressor = _seeded(self.regressor, seed)

@@ -96,6 +96,12 @@ _MOVED = {
     "levelhead.theory.separation": "levelhead.audits.separation",
 }
 
+# Fields that have another name since version 0.1.
+_RENAMED_FIELDS = {
+    "levelhead.auditing.Audit": {"trust": "alpha"},
+    "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
+}
+
 # Settings through which a model could reach out of its file: a cache on disk, which is read with pickle; and
 # text that is taken for the name of a file.
 _FIXED = {"memory": None, "input": "content"}
@@ -143,6 +149,12 @@ def parts(name: str, cls: type) -> Parts:
         return given
     names = getattr(cls, "_fields", None) or [field.name for field in dataclass_fields(cls)]
     return {field: attrgetter(field) for field in names}
+
+
+def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a record under their present names."""
+    renamed = _RENAMED_FIELDS.get(name, {})
+    return {renamed.get(field, field): value for field, value in fields.items()}
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:

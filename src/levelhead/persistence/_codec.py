@@ -217,7 +217,7 @@ class Decoder:
 
     def _record(self, name: str, fields: dict[str, Any]) -> Any:
         cls = _allowed.resolve(name, _allowed.RECORDS)
-        expected = _allowed.parts(name, cls)
+        expected, fields = _allowed.parts(name, cls), _allowed.today(name, fields)
         if set(fields) != set(expected):
             raise ModelFileError(f"{name} has the fields {', '.join(fields)}; needed: {', '.join(expected)}")
         arguments = {k: self.decode(v) for k, v in fields.items()}

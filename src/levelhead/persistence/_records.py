@@ -72,7 +72,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         Comparison: dict.fromkeys(Comparison._fields, is_number),
         Calibration: {"factor": _positive, "power": number(-10, 10), "center": _positive},
         ContaminationEstimate: {
-            "epsilon": number(0, 1),
+            "contamination": number(0, 1),
             "standard_error": is_number,
             "scale": number(1e-140, 1e140),
             "tail": number(0, 0.49),
@@ -93,7 +93,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "std": _per_row,
             "p_outlier": _per_row,
             "is_label_issue": array(np.bool_),
-            "trust": _per_row,
+            "alpha": _per_row,
             "separation": of(ContaminationEstimate),
             "false_alarm_rate": number(0, 1),
         },
@@ -138,7 +138,7 @@ def _state_fits(network: Network) -> bool:
 
 
 def _rows_agree(audit: Audit) -> bool:
-    arrays = (audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.trust)
+    arrays = (audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.alpha)
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 
 

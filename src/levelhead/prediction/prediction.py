@@ -10,7 +10,7 @@ that is `Prediction.contaminated`.
 array([1., 2.])
 >>> prediction
 Prediction of 2 rows, 1 member
-row   mean ± std    trust
+row   mean ± std    α
   0  1.000 ± 0.361  3.00
   1  2.000 ± 0.731  0.500
 >>> prediction.interval(0.9).lower.round(2)
@@ -273,7 +273,7 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 
 def _table(head: Prediction) -> list[str]:
-    """Aligned lines `row  mean ± std  trust`, with the decimals that the spread deserves."""
+    """Aligned lines `row  mean ± std  α`, with the decimals that the spread deserves."""
     if len(head) == 0:
         return []
     size = np.log10(np.median(head.std))
@@ -286,7 +286,7 @@ def _table(head: Prediction) -> list[str]:
         _left([f"{'mean':>{len(mean[0])}} ± std", *(f"{m} ± {s}" for m, s in zip(mean, std, strict=True))]),
     ]
     if head.member_alpha is not None:
-        columns.append(["trust", *(f"{a:#.3g}" for a in head.alpha)])
+        columns.append(["α", *(f"{a:#.3g}" for a in head.alpha)])
     return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
 

@@ -72,12 +72,12 @@ def audit_report(
     position = np.full(len(audit), -1, dtype=np.int32)
     position[shown] = np.arange(len(shown), dtype=np.int32)
     data = _payload(audit, verdict, near, position, place, source, target)
-    low, high = audit.epsilon_interval
+    low, high = audit.contamination_interval
     page = render(
         "audit.html",
         title=title or f"Audit of {target}",
         headline=(
-            f"About {_percent(audit.epsilon)} % of labels look wrong ({_percent(low)} to {_percent(high)} %)"
+            f"About {_percent(audit.contamination)} % of labels look wrong ({_percent(low)} to {_percent(high)} %)"
         ),
         tiles=_tiles(audit, verdict),
         level=f"{100 * audit.false_alarm_rate:.3g} %",
@@ -142,7 +142,7 @@ def _payload(
     target: str,
 ) -> dict[str, Any]:
     shown = np.flatnonzero(position >= 0)
-    std, trust = audit.std[shown], audit.trust[shown]
+    std, trust = audit.std[shown], audit.alpha[shown]
     columns = {
         "given": encoding.packed(audit.given_label[shown]),
         "predicted": encoding.packed(encoding.coarse(audit.predicted_label[shown], 1e-3 * std)),

@@ -70,7 +70,7 @@ def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
     ]
     if tells_trust(audit):
         said = "α of each prediction: where it is small, the labels nearby hold wrong ones."
-        shown.append(("trust", "Trust", (audit.trust, "α"), said))
+        shown.append(("trust", "Trust", (audit.alpha, "α"), said))
     return [
         Panel(
             name,
@@ -84,7 +84,7 @@ def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
 
 def tells_trust(audit: Audit) -> bool:
     """Whether the model has a trust that differs from row to row."""
-    known = audit.trust[np.isfinite(audit.trust)]
+    known = audit.alpha[np.isfinite(audit.alpha)]
     return known.size > 0 and bool(known.max() > 1.001 * known.min())
 
 

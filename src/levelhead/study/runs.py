@@ -107,7 +107,9 @@ def judged_rows(spec: Spec) -> Judged:
     X, X_test, y, y_test = train_test_split(
         table.X, table.y, test_size=spec.test_size, random_state=spec.seed
     )
-    spoilt = spec.contamination(X, y, rate=spec.share / 100, random_state=spec.stream("contamination"))
+    spoilt = spec.contamination(
+        X, y, contamination=spec.share / 100, random_state=spec.stream("contamination")
+    )
     if not spec.validation_size:
         return Judged(X, spoilt.y, X_test, y_test)
     X, X_held, y, y_held = train_test_split(

@@ -25,7 +25,7 @@ class _Rows(NamedTuple):
     given: Tensor
     predicted: Tensor
     variance: Tensor
-    trust: Tensor | None
+    alpha: Tensor | None
 
 
 def label_audit(
@@ -60,9 +60,9 @@ def label_audit(
     rows = list(_stream(_bar(_in_order(data, batch_size), progress), model, output))
     if not rows:
         raise ValueError("the data hold no batches; give at least one row")
-    given, predicted, variance, trust = (_joined(parts) for parts in zip(*rows, strict=True))
+    given, predicted, variance, alpha = (_joined(parts) for parts in zip(*rows, strict=True))
     return Audit.from_residuals(
-        given, predicted, variance, trust=trust, separation=separation, false_alarm_rate=false_alarm_rate
+        given, predicted, variance, alpha=alpha, separation=separation, false_alarm_rate=false_alarm_rate
     )
 
 
@@ -104,10 +104,10 @@ def _stream(batches: Iterable, model: nn.Module, output: int | None) -> Iterator
 def _rows(label: Tensor, parameters: Any, output: int | None) -> _Rows:
     if isinstance(parameters, GCPParameters):
         predicted, variance, _ = prognosis(parameters)
-        trust = parameters.alpha
+        alpha = parameters.alpha
     elif isinstance(parameters, NormalParameters):
         predicted, variance = parameters
-        trust = None
+        alpha = None
     else:
         raise TypeError(
             f"the model gives {type(parameters).__name__}; it must end in a GCPHead or a NormalHead"
@@ -115,7 +115,7 @@ def _rows(label: Tensor, parameters: Any, output: int | None) -> _Rows:
     if label.numel() != predicted.numel():
         raise ValueError(f"labels have shape {tuple(label.shape)}, predictions {tuple(predicted.shape)}")
     columns = [
-        None if t is None else _column(t, predicted, output) for t in (label, predicted, variance, trust)
+        None if t is None else _column(t, predicted, output) for t in (label, predicted, variance, alpha)
     ]
     return _Rows(*columns)
 

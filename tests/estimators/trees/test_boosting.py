@@ -60,7 +60,7 @@ def test_fisher_scoring_finds_offset_slope_and_alpha():
 @pytest.fixture(scope="module")
 def data():
     clean = heteroscedastic(1500, random_state=0)
-    return clean, Replaced()(clean.X, clean.y_clean, rate=0.1, random_state=1)
+    return clean, Replaced()(clean.X, clean.y_clean, contamination=0.1, random_state=1)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_the_audit_finds_the_wrong_ones(data, fitted):
     called = verdict.is_label_issue
     assert spoilt.mask[called].mean() > 0.9
     assert called[spoilt.mask].mean() > 0.7
-    assert (verdict.trust < 1).all()  # α of all rows
+    assert (verdict.alpha < 1).all()  # α of all rows
     np.testing.assert_array_equal(verdict.predicted_label, fitted.oof_prediction_.mean)
 
 
@@ -128,7 +128,7 @@ def test_the_more_labels_are_wrong_the_larger_the_leaves_of_the_scale(monkeypatc
     data = heteroscedastic(600, random_state=0)
     for share, expected in ((0.1, [20]), (0.35, [20, 80])):
         rows.clear()
-        spoilt = Replaced()(data.X, data.y_clean, rate=share, random_state=0)
+        spoilt = Replaced()(data.X, data.y_clean, contamination=share, random_state=0)
         model = GCPBoostingRegressor(random_state=0, n_jobs=1).fit(data.X, spoilt.y)
         assert model.contamination_ == pytest.approx(share, abs=0.05)
         assert rows == expected

@@ -125,7 +125,7 @@ class NetworkRegressor(AuditedRegressor):
         wrong = self._learn_from_unseen(unseen, data)
         self.oof_prediction_ = self._predicted(unseen)
         self._row_keys = data.rows.key
-        trusted = replace(data, rows=data.rows.trusting(1 - wrong))
+        trusted = replace(data, rows=data.rows.weighted(1 - wrong))
         start = [_afresh(network) for network in networks[: self.n_members]]
         rest = total - first
         finished = self._train(trusted, seed + 1, None, start, epochs=rest) if rest else start

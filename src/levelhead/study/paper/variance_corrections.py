@@ -52,7 +52,7 @@ def ratios(shares: Sequence[float] = SHARES, draws: int = DRAWS) -> Iterator[Rat
 
 
 def _of_draw(share: float, draw: int) -> Iterator[Ratio]:
-    data = datasets.synthetic(rate=share / 100, random_state=draw)
+    data = datasets.synthetic(contamination=share / 100, random_state=draw)
     truth, epsilon = data.std**2, float(data.mask.mean())
     plain, estimated = _fitted(data, None, draw), _fitted(data, "auto", draw)
     known = _fitted(data, epsilon, draw) if epsilon else plain

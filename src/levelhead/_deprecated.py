@@ -1,12 +1,16 @@
-"""Modules that have moved: the old name works for one more release, with a FutureWarning."""
+"""Public names that have changed: the old ones work for one more release, with a FutureWarning."""
 
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 MOVED = {
     "levelhead.theory.calibration": "levelhead.prediction.calibration",
@@ -45,13 +49,39 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give the old module the names of the new one."""
         new = MOVED[module.__name__]
-        warnings.warn(
-            f"{module.__name__} has moved to {new}; the old name goes with the next release",
-            FutureWarning,
-            stacklevel=2,
-        )
+        _warn(f"{module.__name__} has moved to {new}")
         names = vars(importlib.import_module(new))
         vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
+
+
+def renamed_argument(old: str, new: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Let a function take an argument by its old name, too."""
+
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+        @wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> T:
+            if old in kwargs:
+                _warn(f"the argument {old!r} of {function.__qualname__} is now called {new!r}")
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def renamed_attribute(old: str, new: str) -> Any:
+    """A property under the old name of an attribute."""
+
+    def read(self: Any) -> Any:
+        _warn(f"{type(self).__name__}.{old} is now called {new}")
+        return getattr(self, new)
+
+    return property(read, doc=f"Old name of `{new}`.")
+
+
+def _warn(what: str) -> None:
+    warnings.warn(f"{what}; the old name goes with the next release", FutureWarning, stacklevel=3)
 
 
 def install() -> None:
