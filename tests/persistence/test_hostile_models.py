@@ -329,6 +329,7 @@ def test_the_number_of_jobs_is_the_readers(forged, instances):
         ("feature_names_in_", ["a"]),
         ("variance", None),
         ("predict", 1),
+        ("steps", []),
         ("_fitted_part", "separation_"),
     ],
 )

@@ -235,11 +235,7 @@ class Decoder:
         state = {k: self._owner(v) if k == "owner" else self.decode(v) for k, v in attributes.items()}
         _allowed.check_attributes(cls, state, name, ModelFileError)
         if isinstance(instance, BaseEstimator):
-            missing = set(cls._get_param_names()) - set(state)
-            if missing:
-                raise ModelFileError(
-                    f"{name} lacks the parameters {', '.join(sorted(missing))}: another version wrote the file"
-                )
+            _check_settings(cls, state, name)
             if "n_jobs" in state:
                 state["n_jobs"] = _default_n_jobs(cls) if self._n_jobs is None else self._n_jobs
             BaseEstimator.__setstate__(instance, state)  # warns if another version of scikit-learn wrote it
@@ -248,6 +244,20 @@ class Decoder:
         _soundness.check_instance(instance, self._size)
         self._costs[number] = self._spent - before
         return instance
+
+
+def _check_settings(cls: Any, state: dict[str, Any], name: str) -> None:
+    """Refuse an estimator without all its settings, or with what is neither a setting nor learnt nor private."""
+    settings = set(cls._get_param_names())
+    missing = settings - set(state)
+    if missing:
+        raise ModelFileError(
+            f"{name} lacks the parameters {', '.join(sorted(missing))}: another version wrote the file"
+        )
+    for attribute in sorted(set(state) - settings):
+        known = attribute.startswith("_") or attribute.endswith("_") or name.startswith("skrub.")
+        if not known:  # others take a model with `steps` for a pipeline, say
+            raise ModelFileError(f"{name} has an attribute {attribute!r}, which is no setting of it")
 
 
 def _default_n_jobs(cls: type) -> int | None:
