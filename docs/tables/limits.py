@@ -16,7 +16,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from levelhead import GCPRegressor, tabular_pipeline
-from levelhead.audits import Audit, judge
+from levelhead.auditing import judge
+from levelhead.audits import Audit
 from levelhead.contamination import Cluster, Replaced, Shifted
 from levelhead.datasets import heteroscedastic, rents
 
