@@ -4,7 +4,7 @@ import re
 
 import griffe
 
-_EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!>>> )\S.*\n?)*)+", re.MULTILINE)
+_EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!>>> ).*\S.*\n?)*)+", re.MULTILINE)  # the output ends at a blank line
 
 
 class FencedExamples(griffe.Extension):
