@@ -4,7 +4,8 @@ import re
 
 import griffe
 
-_EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!>>> ).*\S.*\n?)*)+", re.MULTILINE)  # the output ends at a blank line
+# Output ends at a blank line.
+_EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!>>> ).*\S.*\n?)*)+", re.MULTILINE)
 
 
 class FencedExamples(griffe.Extension):
