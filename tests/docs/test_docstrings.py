@@ -4,7 +4,8 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -63,7 +64,8 @@ def entries(section: str) -> dict[str, Entry]:
         if line[:1].strip():  # not indented
             match = _ENTRY.match(line)
             names = [name.strip("* ") for name in match["names"].split(",")] if match else [line]
-            found |= {name: Entry((match["type"] or "") if match else "", "") for name in names}
+            untyped = "any" if line.startswith("*") else ""  # as in `**options`
+            found |= {name: Entry((match["type"] if match else None) or untyped, "") for name in names}
         else:
             found |= {name: Entry(found[name].type, found[name].description + line.strip()) for name in names}
     return found
@@ -135,7 +137,9 @@ def public(module: str) -> dict[str, Any]:
     return found
 
 
-def same(stated: str, default: Any) -> bool:
+def same(stated: str, default: Any, constants: Mapping[str, Any] = MappingProxyType({})) -> bool:
+    if stated in constants:
+        return bool(constants[stated] == default)
     if not isinstance(default, (bool, int, float, str, tuple, type(None))):
         return True  # an object or a function, which is named in words
     try:
@@ -158,7 +162,7 @@ def faults(thing: Any) -> Iterator[str]:
     if inspect.isclass(thing) and not has_own_constructor(thing):
         return
     actual = parameters(thing)
-    only = own(thing)
+    only, constants = own(thing), vars(importlib.import_module(thing.__module__))
     for name, one in actual.items():
         if name not in stated and name not in attributes and (only is None or name in only):
             yield f"{name} is not documented"
@@ -167,7 +171,7 @@ def faults(thing: Any) -> Iterator[str]:
             if match is None:
                 if one.default is not None or "optional" not in stated[name].type:
                     yield f"{name} has the default {one.default!r}, which is not documented"
-            elif not same(match["value"], one.default):
+            elif not same(match["value"], one.default, constants):
                 yield f"{name} has the default {one.default!r}, documented as {match['value']}"
     for name in stated:
         if name not in actual and name not in (only or ()):
