@@ -378,4 +378,4 @@ def test_bad_questions_are_named(ensemble):
 
 
 def test_the_examples_in_the_docstrings():
-    assert doctest.testmod(prediction) == (0, prediction.__doc__.count(">>>"))
+    assert doctest.testmod(prediction).failed == 0

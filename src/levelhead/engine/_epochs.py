@@ -1,4 +1,4 @@
-"""The kernel that trains one network for a block of epochs, and what it is made of."""
+"""The kernel that trains one network for a block of epochs, and its parts."""
 
 import numpy as np
 
@@ -187,7 +187,7 @@ def _ordered(x):
 
 @leaf
 def _fenced_mean(losses, held, weight):
-    """Weighted mean of losses, each at most q₇₅ + 1.5 (q₇₅ − q₂₅): what wrong labels cannot dominate."""
+    """Weighted mean of losses, each capped at q₇₅ + 1.5 (q₇₅ − q₂₅), so that wrong labels cannot dominate it."""
     n = len(held)
     low = _order_statistic(losses, n, (n - 1) // 4)
     high = _order_statistic(losses, n, (3 * n) // 4)
@@ -233,7 +233,7 @@ def _flush(array):
 
 @part
 def _patience_gone(score, settings, state):
-    """Keep the best weights; tell whether patience has run out."""
+    """Keep the best weights; return whether patience has run out."""
     status = state.status
     status[BAD] = 0 if score < state.best_score[0] - settings.tol else status[BAD] + 1
     if score < state.best_score[0]:
@@ -246,7 +246,7 @@ def _patience_gone(score, settings, state):
 
 @part
 def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, scores, work, space):
-    """What is noted after an epoch: loss, score, best weights, and whether this is the end."""
+    """Record the loss, the score and the best weights of an epoch, and whether training ends."""
     status, score = state.status, 0.0
     curve[place] = total / n_used
     status[EPOCHS] += 1
@@ -266,7 +266,7 @@ def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, 
 def train_epochs(
     net, settings, data, rows, held, keys, state, n_epochs, curve, scores, mixed, work, space, team
 ):
-    """Train one network for up to n_epochs; everything it changes is passed in."""
+    """Train one network for up to n_epochs; all that it changes is passed in."""
     n_rows, status = len(rows), state.status
     step, epochs = status[STEPS], status[EPOCHS]
     batch = min(settings.batch, n_rows)

@@ -1,4 +1,4 @@
-"""Single instructions that Python has no word for: the bits of a float, and the fused multiply-add."""
+"""Single instructions that Python cannot express: the bits of a float, and the fused multiply-add."""
 
 from typing import Any
 

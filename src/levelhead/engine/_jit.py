@@ -1,13 +1,13 @@
-"""The one place with every compiler option, and the disk cache of compiled kernels.
+"""All compiler options in one place, and the disk cache of compiled kernels.
 
-`leaf`, `part` and `inline` mark the functions that kernels are made of. `kernel` marks the few
-functions that Python calls: each is always called with one and the same set of argument types and is
-kept on disk. Numba's own cache asks only whether the file of the kernel itself has changed; ours asks about
-everything that kernels are built from, so that none is ever made of old parts.
+`leaf`, `part` and `inline` mark the functions that kernels consist of. `kernel` marks the few functions that Python
+calls: each is always called with the same argument types and is kept on disk. Numba's own cache checks only whether the
+file of the kernel itself has changed. Ours checks everything that kernels are built from, so that no kernel contains
+old parts.
 
 No option lets the compiler change a result: it may not reorder a sum, fuse a multiplication with an addition, or
-replace a division. What is fused says so (`fma`), and what is summed in parallel has a fixed number of lanes
-(`lane_sum`). So the same job gives the same bits on every processor, whatever the width of its vectors.
+replace a division. Fused operations are written as such (`fma`), and parallel sums have a fixed number of lanes
+(`lane_sum`). So the same job gives the same bits on every processor, for any width of its vectors.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
-"""Elementary functions in float32, free of branches and calls, so that loops over them become vector code.
+"""Elementary functions in float32 without branches and calls, so that loops over them become vector code.
 
-All are good to about 1e-7 relative; a NaN stays a NaN, and an infinite argument gives a non-finite or the
-limiting value, so that trouble is never hidden. They are made of additions, multiplications and `fma` alone: no
-library of the system is asked, so that every machine gives the same bits. The same holds for the two functions in
-float64 at the end, which the schedules and optimisers need.
+All have a relative error of about 1e-7. A NaN stays a NaN, and an infinite argument gives a non-finite or the limiting
+value, so that a diverged network is noticed. They consist of additions, multiplications and `fma` only and call no
+library of the system, so that every computer gives the same bits. The same holds for the two functions in float64 at
+the end, which the schedules and optimisers need.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""Counter-based random numbers: every number is a hash of a key and a counter, so order means nothing.
+"""Counter-based random numbers: every number is a hash of a key and a counter, so that order does not matter.
 
-A network's streams are keyed by (seed, network, purpose). `at(key, counter)` is the splitmix64 generator at
+The streams of a network have keys made of (seed, network, purpose). `at(key, counter)` is the splitmix64 generator at
 any place of its sequence. The same arithmetic works on numpy arrays, in kernels, and in plain Python.
 """
 

@@ -1,4 +1,4 @@
-"""One network on its way through training, seen from Python."""
+"""The training of one network, seen from Python."""
 
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
@@ -33,7 +33,7 @@ from levelhead.engine.networks import as_matrix, one_type
 
 
 class Space:
-    """Buffers of one thread, made once; the members of a team share `rest`."""
+    """Buffers of one thread, allocated once; the members of a team share `rest`."""
 
     def __init__(self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int, shared: Workspace | None):
         batch = min(recipe.batch_size, n_rows)
@@ -43,6 +43,7 @@ class Space:
 
 
 def data_of(X, y, weight, architecture: Architecture, whose: str) -> Data:
+    """Check data and bring them into the form that the kernels read."""
     if X is None or y is None:
         raise ValueError(f"{whose}: X and y are needed, in the job or in the call")
     X = as_matrix(X, architecture.n_features)
@@ -65,7 +66,7 @@ class Common(NamedTuple):
 
 
 class Run:
-    """One network on its way: its data, its padded weights, and where it stands."""
+    """The training of one network: its data, its padded weights, and its progress."""
 
     def __init__(self, common: Common, job: Job, place: int):
         self.common, self.job, self.place = common, job, place
@@ -102,9 +103,9 @@ class Run:
 
     @cached_property
     def state(self) -> State:
-        """Weights, optimiser state and counters: new, or those of the network to go on from.
+        """Weights, optimiser state and counters: new, or those of the network to continue from.
 
-        Made when the run begins, so that thousands of jobs that wait take no memory.
+        Created when the run begins, so that thousands of waiting jobs take no memory.
         """
         start = self.job.start or _new_network(self.common.architecture, self.common.recipe, self.job)
         parts, plan = [start.weights] if start.rho is None else [start.weights, start.rho], self.common.plan
@@ -120,7 +121,7 @@ class Run:
 
     @property
     def left(self) -> int:
-        """Epochs still to be done."""
+        """Epochs still to do."""
         return 0 if self.ended else self.common.recipe.epochs - self.epochs
 
     @property
@@ -129,7 +130,7 @@ class Run:
         return -(-len(self.rows) // min(self.common.recipe.batch_size, len(self.rows)))
 
     def advance(self, n_epochs: int, spaces: list[Space], pool: ThreadPoolExecutor) -> "Run":
-        """A copy of this run that is up to n_epochs further; this one stays as it is."""
+        """Return a copy of this run that is up to n_epochs further; this one does not change."""
         ahead = copy(self)
         arrays = self.state[:4]
         fresh = room(*(len(array) for array in arrays))
@@ -157,7 +158,7 @@ class Run:
         return ahead
 
     def network(self) -> Network:
-        """What the caller gets."""
+        """The network as the caller gets it."""
         state, n_parts, place = self.state, len(self.state.w) // self.common.plan.size, self.common.plan.place
         flat = lambda padded: padded.reshape(n_parts, -1)[:, place].ravel()
         watched = bool(np.isfinite(state.best_score[0]))
@@ -176,11 +177,11 @@ class Run:
 
     @property
     def diverged(self) -> bool:
-        """Something stopped being finite."""
+        """Whether a number is no longer finite."""
         return bool(self.state.status[END] == DIVERGED)
 
     def reason(self) -> str:
-        """Why a network probably diverged, and what to do."""
+        """The probable reason for divergence, and what to do."""
         used = np.concatenate([self.rows, self.held])
         for name, values in (("X", self.data.X), ("y", self.data.y), ("sample_weight", self.data.weight)):
             if len(values) and not np.isfinite(values[used]).all():

@@ -1,11 +1,10 @@
-"""The two matrix products that networks are made of, in vector instructions of our own choosing.
+"""The two matrix products that networks consist of, written in vector instructions.
 
-A compiler left alone guards every inner loop against overlapping arrays and treats its ragged end apart,
-which costs more than the fifty multiplications inside. Here rows are padded to whole vectors and a block of
-results stays in registers while the sum runs, so that a minibatch of five rows and a product of two 256 × 256
-matrices both run near the speed of the processor. The sum over k always runs in the same order, and a sum along
-a row always in sixteen lanes that are added in pairs: results depend neither on how a product is cut into blocks nor
-on the width of the processor's own vectors.
+A compiler guards every inner loop against overlapping arrays and treats its incomplete end separately, which costs more
+than the fifty multiplications inside. Here rows are padded to whole vectors, and a block of results stays in registers
+during the sum. So a minibatch of five rows and a product of two 256 × 256 matrices both run near the speed of the
+processor. The sum over k always runs in the same order, and a sum along a row always in sixteen lanes that are added in
+pairs. Results depend neither on the partition of a product into blocks nor on the width of the processor's vectors.
 """
 
 from typing import Any
@@ -41,10 +40,9 @@ def n_blocks(n: int) -> int:
 
 
 def room(*sizes: int) -> list[np.ndarray]:
-    """Zeroed float32 arrays, one behind the other, each beginning on a cache line.
+    """Zeroed float32 arrays, one behind the other, each starting on a cache line.
 
-    Arrays that the system hands out one by one begin at the same place of a page and push each other out of
-    the cache.
+    Arrays that the system allocates one by one start at the same place of a page and evict each other from the cache.
     """
     starts = np.cumsum([0, *(padded(size) for size in sizes)])
     arena = np.zeros(int(starts[-1]) + LANES, dtype=np.float32)

@@ -1,8 +1,8 @@
-"""Several threads on one network: they meet at a barrier twice a step.
+"""Several threads on one network, synchronised by a barrier twice per step.
 
-A minibatch of more than one block of rows is shared out block by block. The partition into blocks and the
-order in which their gradients are added do not depend on how many threads there are, so neither does the
-result. Waiting threads spin, since a step takes less time than waking a sleeping thread.
+A minibatch of more than one block of rows is distributed block by block. The partition into blocks and the order in
+which their gradients are added do not depend on the number of threads, and so neither does the result. Waiting threads
+spin, since a step takes less time than waking a sleeping thread.
 """
 
 import os

@@ -78,7 +78,7 @@ def _times(a, a0, b, b0, n):
 
 @part
 def forward_block(net, w, n, work, threshold, scale, key):
-    """Outputs of the n rows in work.x; output q of row i goes to work.out[q·BLOCK + i].
+    """Outputs of the n rows in work.acts; output q of row i is written to work.out[q·BLOCK + i].
 
     An entry is dropped if its 16 random bits are below the threshold; 0 means no dropout.
     """
@@ -153,10 +153,29 @@ def _forward_rows(net, w, X, first, last, outputs, work):
 
 
 def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = None) -> Float32:
-    """Raw outputs of networks of one architecture: (networks, rows, outputs), float32, without dropout.
+    """Raw outputs of networks of one architecture, without dropout.
 
-    X is float32, rows × features; it is read in blocks, so memory beyond the answer does not grow with
-    it. The answer does not depend on the number of threads; None means all cores.
+    X is read in blocks, so that memory beyond the result does not grow with it. The result does not depend on the
+    number of threads.
+
+    Parameters
+    ----------
+    networks : sequence of Network
+        The networks.
+    X : ndarray of float32, of shape (n_samples, n_features)
+        Inputs.
+    n_threads : int, default=None
+        Number of threads; all cores by default.
+
+    Returns
+    -------
+    ndarray of float32, of shape (n_networks, n_samples, n_outputs)
+        The outputs, before any link.
+
+    Raises
+    ------
+    ValueError
+        If there are no networks, if they differ in architecture, or if X has another number of features.
     """
     networks = list(networks)
     if not networks:
@@ -187,7 +206,23 @@ def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = 
 
 
 def cores(n_threads: int | None) -> int:
-    """The number of threads asked for, or as many as there are cores for this process."""
+    """Number of threads to use.
+
+    Parameters
+    ----------
+    n_threads : int or None
+        The number wanted; None for as many as there are cores for this process.
+
+    Returns
+    -------
+    int
+        The number of threads, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If `n_threads` is below 1.
+    """
     if n_threads is not None:
         if n_threads < 1:
             raise ValueError(f"n_threads is {n_threads}; it must be 1 or more, or None for all cores")
@@ -203,12 +238,12 @@ class _Writable:
 
 
 def one_type(array: np.ndarray) -> np.ndarray:
-    """The same memory, called writable: kernels only read it, but would compile anew for another type."""
+    """The same memory as a writable array: kernels only read it, but are compiled again for another type."""
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
 def as_matrix(X, n_features: int) -> Float32:
-    """X as the kernels read it: float32, C order, copied only if it is not so already."""
+    """X as the kernels read it: float32 in C order, copied only if necessary."""
     X = np.ascontiguousarray(X, dtype=np.float32)
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(f"X has shape {X.shape}; this architecture needs (rows, {n_features})")

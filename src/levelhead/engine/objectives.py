@@ -25,7 +25,24 @@ _MAX_CONSTANTS = 2
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss by its integer code, the number of outputs it reads, and its constants."""
+    """A loss of the engine: its code, the number of outputs it reads, and its constants.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    code : int
+        The number by which the kernels choose it.
+    n_outputs : int
+        Number of network outputs.
+    constants : tuple of float
+        At most two numbers, none negative.
+
+    Raises
+    ------
+    ValueError
+        If a constant is negative or infinite.
+    """
 
     name: str
     code: int
@@ -40,34 +57,103 @@ class Objective:
                 )
 
     def packed(self):
-        """The constants as the kernels read them."""
+        """Return the constants as the kernels read them.
+
+        Returns
+        -------
+        ndarray of float32
+            The constants, padded with zeros.
+        """
         packed = np.zeros(_MAX_CONSTANTS, dtype=np.float32)
         packed[: len(self.constants)] = self.constants
         return packed
 
 
 def gcp(*, alpha_floor: float = 0.1, beta_floor: float = 0.0) -> Objective:
-    """The GCP loss −ln t; outputs m, ν, α, β."""
+    """The GCP loss −ln t; outputs m, ν, α, β.
+
+    Parameters
+    ----------
+    alpha_floor : float, default=0.1
+        Added to the softplus of α.
+    beta_floor : float, default=0.0
+        Added to the softplus of β.
+
+    Returns
+    -------
+    Objective
+        For networks with four outputs.
+    """
     return Objective("gcp", GCP, 4, (alpha_floor, beta_floor))
 
 
 def gaussian(*, variance_floor: float = 0.0) -> Objective:
-    """The Gaussian negative log-likelihood; outputs μ, V."""
+    """The Gaussian negative log-likelihood; outputs μ, V.
+
+    Parameters
+    ----------
+    variance_floor : float, default=0.0
+        Added to the softplus of V.
+
+    Returns
+    -------
+    Objective
+        For networks with two outputs.
+    """
     return Objective("gaussian", GAUSSIAN, 2, (variance_floor,))
 
 
 def beta(beta: float, *, variance_floor: float = 0.0) -> Objective:
-    """The β-divergence to N(μ, V); outputs μ, V."""
+    """The β-divergence to N(μ, V); outputs μ, V.
+
+    Parameters
+    ----------
+    beta : float
+        β > 0.
+    variance_floor : float, default=0.0
+        Added to the softplus of V.
+
+    Returns
+    -------
+    Objective
+        For networks with two outputs.
+    """
     return Objective("beta", BETA, 2, (_positive("beta", beta), variance_floor))
 
 
 def gamma(gamma: float, *, variance_floor: float = 0.0) -> Objective:
-    """The γ-divergence to N(μ, V); outputs μ, V."""
+    """The γ-divergence to N(μ, V); outputs μ, V.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 0.
+    variance_floor : float, default=0.0
+        Added to the softplus of V.
+
+    Returns
+    -------
+    Objective
+        For networks with two outputs.
+    """
     return Objective("gamma", GAMMA, 2, (_positive("gamma", gamma), variance_floor))
 
 
 def beta_location(beta: float, *, std: float) -> Objective:
-    """The β-divergence to N(μ, std²) with the given std, less its constant term; output μ."""
+    """The β-divergence to N(μ, std²) with a given std, without its constant term; output μ.
+
+    Parameters
+    ----------
+    beta : float
+        β > 0.
+    std : float
+        Standard deviation of the labels.
+
+    Returns
+    -------
+    Objective
+        For networks with one output.
+    """
     return Objective("beta_location", BETA_LOCATION, 1, (_positive("beta", beta), _positive("std", std)))
 
 

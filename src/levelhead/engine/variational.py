@@ -54,9 +54,28 @@ def add_divergence(free, live, size, prior_std, share, total):
 
 
 def draw(network: Network, n_samples: int, *, seed: int) -> list[Network]:
-    """n_samples networks with weights drawn from the posterior of a variational network.
+    """Draw networks from the posterior of a variational network.
 
-    Sample k depends on the seed and on k alone, so that more samples never change the earlier ones.
+    Sample k depends only on the seed and on k, so that more samples do not change the earlier ones.
+
+    Parameters
+    ----------
+    network : Network
+        A network trained with `Recipe.variational`.
+    n_samples : int
+        Number of networks.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    list of Network
+        Networks with point weights.
+
+    Raises
+    ------
+    ValueError
+        If the network has point weights.
     """
     if network.rho is None:
         raise ValueError("this network has point weights; draw needs one trained with Recipe.variational")
