@@ -1,4 +1,4 @@
-"""Checks at the edge: what was given, where it is wrong, and what to do about it."""
+"""Checks of arguments; the messages say what was given, where it is wrong, and what to do."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,7 +8,7 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def real(name: str, value: ArrayLike) -> FloatArray:
-    """`value` as a float64 array; strings, complex numbers and ragged lists are refused by name."""
+    """Return `value` as a float64 array; refuse strings, complex numbers and ragged lists."""
     try:
         given = np.asarray(value)
     except ValueError as error:
@@ -24,7 +24,7 @@ def real(name: str, value: ArrayLike) -> FloatArray:
 
 
 def vector(name: str, value: ArrayLike) -> FloatArray:
-    """A non-empty 1-D array of finite numbers; a single column is refused rather than flattened."""
+    """Return a non-empty 1-D array of finite numbers; a single column is refused, not flattened."""
     array = real(name, value)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; give one number a row, shape (n,)")
@@ -34,22 +34,22 @@ def vector(name: str, value: ArrayLike) -> FloatArray:
 
 
 def finite(name: str, array: FloatArray) -> FloatArray:
-    """The array itself, if it holds no NaN and no infinity."""
+    """Return the array if it holds no NaN and no infinity."""
     return _all(np.isfinite(array), name, array, "NaN or infinite values", "remove or fix them")
 
 
 def not_nan(name: str, array: FloatArray) -> FloatArray:
-    """The array itself, if it holds no NaN."""
+    """Return the array if it holds no NaN."""
     return _all(~np.isnan(array), name, array, "NaN values", "remove or fix them")
 
 
 def positive(name: str, array: FloatArray) -> FloatArray:
-    """The array itself, if every entry is greater than zero."""
+    """Return the array if every entry is greater than zero."""
     return _all(array > 0, name, array, "values that are not positive", "every one must be greater than 0")
 
 
 def weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
-    """Weights that sum to one; equal ones if none are given."""
+    """Return weights that sum to one; equal ones by default."""
     if sample_weight is None:
         return np.full(n, 1 / n)
     given = vector("sample_weight", sample_weight)
@@ -69,14 +69,14 @@ def same_length(n: int, **named: FloatArray) -> None:
 
 
 def share(name: str, value: float) -> float:
-    """A number strictly between 0 and 1."""
+    """Return the number if it lies strictly between 0 and 1."""
     if not 0 < value < 1:
         raise ValueError(f"{name} is {value}; it must lie between 0 and 1, both excluded")
     return float(value)
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """A generator from a seed, from None (fresh entropy), or from either kind of numpy generator."""
+    """Return a generator from a seed, from None (fresh entropy), or from either kind of numpy generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
     return np.random.default_rng(random_state)

@@ -1,4 +1,4 @@
-"""Public names that have changed: the old ones work for one more release, with a FutureWarning."""
+"""Old public names: they work for one more release, with a FutureWarning."""
 
 import importlib
 import sys
@@ -55,7 +55,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def renamed_argument(old: str, new: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Let a function take an argument by its old name, too."""
+    """Let a function also take an argument by its old name."""
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         @wraps(function)
@@ -85,6 +85,6 @@ def _warn(what: str) -> None:
 
 
 def install() -> None:
-    """Let the old names be found, after everything else."""
+    """Register the finder of the old module names, after all others."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

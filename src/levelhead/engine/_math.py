@@ -100,7 +100,7 @@ def sigmoid(x):
 
 @inline
 def tanh(x):
-    """Tanh x: 1 − 2/(e²ˣ + 1), and its Taylor series near 0."""
+    """The hyperbolic tangent 1 − 2/(e²ˣ + 1), and its Taylor series near 0."""
     a = abs(x)
     square = x * x
     t = exp(_TWO * a)
@@ -153,14 +153,14 @@ def _horner(coefficients, x):
 
 @inline
 def cos_turns(t):
-    """Cos 2πt for 0 ≤ t ≤ 1."""
+    """The cosine of 2πt for 0 ≤ t ≤ 1."""
     u = F(0.25) - (t if t <= _HALF else _ONE - t)  # cos 2πt = sin 2πu, |u| ≤ ¼
     return u * _horner(_SINE, u * u)
 
 
 @inline
 def cos_half_turns(t):
-    """Cos πt for 0 ≤ t ≤ 1, in float64."""
+    """The cosine of πt for 0 ≤ t ≤ 1, in float64."""
     u = 0.25 - 0.5 * t
     total = 0.0
     for k in range(len(SINE) - 1, -1, -1):

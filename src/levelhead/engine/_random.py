@@ -48,13 +48,13 @@ def at_array(key: np.uint64, counters: NDArray[np.uint64]) -> NDArray[np.uint64]
 
 
 def uniforms(key: np.uint64, n: int) -> NDArray[np.float64]:
-    """N uniform numbers in (0, 1), in steps of 2⁻⁵³."""
+    """Draw n uniform numbers in (0, 1), in steps of 2⁻⁵³."""
     bits = at_array(key, np.arange(n, dtype=np.uint64))
     return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 def normals(key: np.uint64, n: int) -> NDArray[np.float64]:
-    """N standard normal numbers, by Box and Muller."""
+    """Draw n standard normal numbers, by Box and Muller."""
     u = uniforms(key, 2 * n)
     return np.sqrt(-2 * log(u[:n])) * cos_turns(u[n:])
 

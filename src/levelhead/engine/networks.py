@@ -238,12 +238,41 @@ class _Writable:
 
 
 def one_type(array: np.ndarray) -> np.ndarray:
-    """The same memory as a writable array: kernels only read it, but are compiled again for another type."""
+    """Return the same memory as a writable array: kernels only read it, but are compiled again for another type.
+
+    Parameters
+    ----------
+    array : ndarray
+        Any array.
+
+    Returns
+    -------
+    ndarray
+        The array, or a writable view of its memory.
+    """
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
 def as_matrix(X, n_features: int) -> Float32:
-    """X as the kernels read it: float32 in C order, copied only if necessary."""
+    """Return X as the kernels read it: float32 in C order, copied only if necessary.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+    n_features : int
+        Number of features that the architecture needs.
+
+    Returns
+    -------
+    ndarray of float32, of shape (n_samples, n_features)
+        The inputs.
+
+    Raises
+    ------
+    ValueError
+        If X has another shape.
+    """
     X = np.ascontiguousarray(X, dtype=np.float32)
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(f"X has shape {X.shape}; this architecture needs (rows, {n_features})")

@@ -26,7 +26,7 @@ def _as_tuples_are(cls: Any) -> Any:
 class GCPParameters(NamedTuple):
     """m, ν, α, β of the normal-gamma prior on the label of every row, in tensors of one shape.
 
-    Parameters
+    Attributes
     ----------
     m : Tensor
         Location.
@@ -74,7 +74,7 @@ class GCPParameters(NamedTuple):
 class NormalParameters(NamedTuple):
     """Mean and variance of a Gaussian label, in tensors of one shape.
 
-    Parameters
+    Attributes
     ----------
     mean : Tensor
         Mean μ.
@@ -100,7 +100,7 @@ class NormalParameters(NamedTuple):
 class Prognosis(NamedTuple):
     """Mean and variance of the clean label, and variance of the label as it is given.
 
-    Parameters
+    Attributes
     ----------
     mean : Tensor
         Mean m of the clean label.
