@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from numba import njit
 from numba.core import config
@@ -23,20 +23,30 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from levelhead.theory import _chebyshev, elementary
 
+FunctionT = TypeVar("FunctionT")
+
 JIT = not vars(config)["DISABLE_JIT"]
 
+
+class _Decorator(Protocol):
+    """A compiled function has the signature of the plain one."""
+
+    def __call__(self, function: FunctionT, /) -> FunctionT: ...
+
+
+_njit: Any = njit
 _options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "fastmath": False}
 # A loop of its own, compiled by itself.
-leaf: Any = partial(njit, **_options)
+leaf: _Decorator = partial(_njit, **_options)
 # Merged into its caller before compilation: every level of calls that is left costs a pass of the compiler.
-part: Any = partial(njit, inline="always", **_options)
+part: _Decorator = partial(_njit, inline="always", **_options)
 # Merged by the compiler itself, which a loop needs in order to become vector code.
-inline: Any = partial(njit, forceinline=True, **_options)
+inline: _Decorator = partial(_njit, forceinline=True, **_options)
 
 _announced = False
 
 
-def kernel(function):
+def kernel(function: FunctionT) -> FunctionT:
     """Compile on first call, or load from disk what an earlier process compiled."""
     dispatcher = leaf(function)
     if JIT:
@@ -49,27 +59,27 @@ def kernel(function):
 class _EngineCache(FunctionCache):
     """A function's cache that is stamped with the sources of the whole engine."""
 
-    def __init__(self, function):
-        super().__init__(function)
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
         self._cache_file = IndexDataCacheFile(
             cache_path=self._cache_path, filename_base=self._impl.filename_base, source_stamp=_source_stamp()
         )
 
-    def load_overload(self, sig, target_context):
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            loaded = super().load_overload(sig, target_context)
+            loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # a truncated or foreign file is a miss, never a failure
             loaded = None
             with suppress(OSError):
-                self.flush()
+                self.flush()  # type: ignore[no-untyped-call]
         if loaded is None:
             _announce()
         return loaded
 
-    def save_overload(self, sig, data):
+    def save_overload(self, sig: Any, data: Any) -> None:
         # A full or vanished disk costs the next process a compilation, nothing else.
         with suppress(OSError):
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
 def _source_stamp() -> str:

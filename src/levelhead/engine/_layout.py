@@ -11,7 +11,8 @@ import numpy as np
 
 from levelhead.engine import _random
 from levelhead.engine._simd import BLOCK, LANES, padded, room
-from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Float32, Recipe
+from levelhead.engine._types import Float32
+from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Recipe
 from levelhead.engine.objectives import MAX_OUTPUTS
 
 # Columns of the layer table.

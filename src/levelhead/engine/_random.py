@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead.engine._jit import inline, leaf
+from levelhead.engine._types import Rows
 from levelhead.theory.elementary import cos_turns, log
 
 INIT, SHUFFLE, DROPOUT, POSTERIOR, DRAW = range(1, 6)
@@ -20,7 +21,7 @@ _ONE = np.uint64(1)
 
 
 @inline
-def at(key, counter):
+def at(key: np.uint64, counter: np.uint64) -> np.uint64:
     """64 random bits from two uint64."""
     x = key + (counter + _ONE) * _GOLDEN
     x = (x ^ (x >> _30)) * _FIRST
@@ -41,7 +42,7 @@ def stream(seed: int, network: int, purpose: int) -> np.uint64:
 
 def at_array(key: np.uint64, counters: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """`at` for an array of counters."""
-    x = np.asarray(key, dtype=np.uint64) + (counters + _ONE) * _GOLDEN
+    x: NDArray[np.uint64] = np.asarray(key, dtype=np.uint64) + (counters + _ONE) * _GOLDEN
     x = (x ^ (x >> _30)) * _FIRST
     x = (x ^ (x >> _27)) * _SECOND
     return x ^ (x >> _31)
@@ -60,7 +61,7 @@ def normals(key: np.uint64, n: int) -> NDArray[np.float64]:
 
 
 @leaf
-def shuffle(rows, mixed, key):
+def shuffle(rows: Rows, mixed: Rows, key: np.uint64) -> None:
     """The rows in uniformly random order (Fisher and Yates), written to mixed."""
     n = len(rows)
     for i in range(n):

@@ -3,9 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from levelhead.engine import _random
 from levelhead.engine._epochs import train_epochs
@@ -28,6 +29,7 @@ from levelhead.engine._records import (
 )
 from levelhead.engine._simd import BLOCK, n_blocks, room
 from levelhead.engine._team import Team, team
+from levelhead.engine._types import Rows
 from levelhead.engine.descriptions import Architecture, Job, Network, OptimizerState, Recipe, Stopping
 from levelhead.engine.networks import as_matrix, one_type
 
@@ -35,14 +37,18 @@ from levelhead.engine.networks import as_matrix, one_type
 class Space:
     """Buffers of one thread, allocated once; the members of a team share `rest`."""
 
-    def __init__(self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int, shared: Workspace | None):
+    def __init__(
+        self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int, shared: Workspace | None
+    ) -> None:
         batch = min(recipe.batch_size, n_rows)
         self.buffers = plan.buffers(batch if n_held == 0 else BLOCK)
         self.rest = shared or workspace(plan, batch, n_held, recipe.variational is not None)
         self.mixed = np.empty(n_rows, dtype=np.int64)
 
 
-def data_of(X, y, weight, architecture: Architecture, whose: str) -> Data:
+def data_of(
+    X: ArrayLike | None, y: ArrayLike | None, weight: ArrayLike | None, architecture: Architecture, whose: str
+) -> Data:
     """Check data and bring them into the form that the kernels read."""
     if X is None or y is None:
         raise ValueError(f"{whose}: X and y are needed, in the job or in the call")
@@ -68,7 +74,7 @@ class Common(NamedTuple):
 class Run:
     """The training of one network: its data, its padded weights, and its progress."""
 
-    def __init__(self, common: Common, job: Job, place: int):
+    def __init__(self, common: Common, job: Job, place: int) -> None:
         self.common, self.job, self.place = common, job, place
         name = f"job {place}"
         self.data = _own_data(common, job, name)
@@ -125,7 +131,7 @@ class Run:
         return 0 if self.ended else self.common.recipe.epochs - self.epochs
 
     @property
-    def steps_an_epoch(self) -> int:
+    def steps_per_epoch(self) -> int:
         """Steps of the optimiser in one epoch."""
         return -(-len(self.rows) // min(self.common.recipe.batch_size, len(self.rows)))
 
@@ -160,7 +166,7 @@ class Run:
     def network(self) -> Network:
         """The network as the caller gets it."""
         state, n_parts, place = self.state, len(self.state.w) // self.common.plan.size, self.common.plan.place
-        flat = lambda padded: padded.reshape(n_parts, -1)[:, place].ravel()
+        flat: Any = lambda padded: padded.reshape(n_parts, -1)[:, place].ravel()
         watched = bool(np.isfinite(state.best_score[0]))
         locations, *rho = flat(state.best if watched else state.w).reshape(n_parts, -1)
         return Network(
@@ -207,7 +213,7 @@ def _own_data(common: Common, job: Job, name: str) -> Data:
     return data_of(shared.X, y, weight if len(weight) else None, common.architecture, name)
 
 
-def _indices(given, n: int, name: str) -> np.ndarray:
+def _indices(given: ArrayLike, n: int, name: str) -> Rows:
     rows = np.ascontiguousarray(given)
     if rows.dtype == bool:
         raise ValueError(f"{name}: a mask was given; pass indices (np.flatnonzero of it)")

@@ -35,7 +35,7 @@ def team(size: int, n_blocks: int) -> list[Team]:
     return [Team(rank, size, gate, sums) for rank in range(size)]
 
 
-def _write_barrier(context, builder, signature, arguments):
+def _write_barrier(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     gate, size = arguments
     data = context.make_array(signature.args[0])(context, builder, gate).data
     arrived, rounds = data, builder.gep(data, [ir.Constant(_INT, 8)])  # on two cache lines
@@ -52,7 +52,7 @@ def _write_barrier(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
-def _spin(builder, rounds, now):
+def _spin(builder: Any, rounds: Any, now: Any) -> None:
     test, idle = builder.append_basic_block("spin"), builder.append_basic_block("idle")
     end = builder.append_basic_block("open")
     count = cgutils.alloca_once_value(builder, ir.Constant(_INT, 0))
@@ -72,7 +72,7 @@ def _spin(builder, rounds, now):
     builder.position_at_end(end)
 
 
-def _barrier(typing_context, gate, size):
+def _barrier(typing_context: Any, gate: Any, size: Any) -> Any:
     return types.void(types.int64[::1], types.int64), _write_barrier
 
 

@@ -11,10 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from levelhead.engine._types import Float32, Float64
 from levelhead.engine.objectives import Objective, gcp
-
-Float32 = NDArray[np.float32]
-Float64 = NDArray[np.float64]
 
 ACTIVATIONS = ("relu", "tanh", "silu")
 OPTIMIZERS = ("adam", "rmsprop", "nesterov")

@@ -3,16 +3,19 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from levelhead.engine import _random
 from levelhead.engine._instructions import fma
 from levelhead.engine._jit import inline, kernel, leaf, part
-from levelhead.engine._layout import ACT, LD_IN, LD_OUT, N_IN, B, W, layout
+from levelhead.engine._layout import ACT, LD_IN, LD_OUT, N_IN, B, Buffers, Net, W, layout
 from levelhead.engine._math import sigmoid, tanh
 from levelhead.engine._simd import BLOCK, LANES, lane_sum, mm, mm_nt
-from levelhead.engine.descriptions import Float32, Network
+from levelhead.engine._types import Float32
+from levelhead.engine.descriptions import Network
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
@@ -21,7 +24,7 @@ RELU, TANH, SILU = range(3)
 
 
 @leaf
-def _activate(activation, a, slope, start, n):
+def _activate(activation: int, a: Float32, slope: Float32, start: int, n: int) -> None:
     # An unsigned index cannot count from the end of an array, and without that case the loops become vectors.
     if activation == RELU:
         for i in range(n):
@@ -45,7 +48,7 @@ def _activate(activation, a, slope, start, n):
 
 
 @inline
-def _hash(i, low, high):
+def _hash(i: int, low: np.uint32, high: np.uint32) -> np.uint32:
     """32 random bits from a counter and 64 bits of key (the constants are those of Wellons' lowbias32)."""
     x = np.uint32(np.uint32(i) ^ low)
     x = np.uint32(np.uint32(x ^ np.uint32(x >> _U16)) * np.uint32(0x7FEB352D))
@@ -55,7 +58,9 @@ def _hash(i, low, high):
 
 
 @leaf
-def _drop(a, slope, start, n, key, threshold, scale):
+def _drop(
+    a: Float32, slope: Float32, start: int, n: int, key: np.uint64, threshold: np.uint32, scale: np.float32
+) -> None:
     """Leave out entries at random: the two 16-bit halves of hash i serve entries i and i + n/2."""
     low, high = np.uint32(key & np.uint64(0xFFFFFFFF)), np.uint32(key >> np.uint64(32))
     half = n // 2
@@ -71,13 +76,15 @@ def _drop(a, slope, start, n, key, threshold, scale):
 
 
 @leaf
-def _times(a, a0, b, b0, n):
+def _times(a: Float32, a0: int, b: Float32, b0: int, n: int) -> None:
     for i in range(n):
         a[np.uint64(a0 + i)] *= b[np.uint64(b0 + i)]
 
 
 @part
-def forward_block(net, w, n, work, threshold, scale, key):
+def forward_block(
+    net: Net, w: Float32, n: int, work: Buffers, threshold: np.uint32, scale: np.float32, key: np.uint64
+) -> None:
     """Outputs of the n rows in work.acts; output q of row i is written to work.out[q·BLOCK + i].
 
     An entry is dropped if its 16 random bits are below the threshold; 0 means no dropout.
@@ -103,7 +110,9 @@ def forward_block(net, w, n, work, threshold, scale, key):
 
 
 @part
-def _output_backward(net, w, n, work, trunk, g, g0, decay):
+def _output_backward(
+    net: Net, w: Float32, n: int, work: Buffers, trunk: int, g: Float32, g0: int, decay: np.float32
+) -> None:
     """Gradient of an output layer, and of the activations that it reads, in the first half of work.delta."""
     grad, last = work.grad, len(net.table) - 1
     ld, w0, out0 = net.table[last, LD_IN], trunk * net.trunk_size, trunk * net.per_trunk * BLOCK
@@ -118,12 +127,16 @@ def _output_backward(net, w, n, work, trunk, g, g0, decay):
 
 
 @part
-def backward_block(net, w, n, work, g, g0, decay):
+def backward_block(
+    net: Net, w: Float32, n: int, work: Buffers, g: Float32, g0: int, decay: np.float32
+) -> None:
     """Gradient of the weights from work.grad, plus decay·W for weight matrices, written to g[g0:]."""
     table, delta, slopes = net.table, work.delta, work.slopes
     for trunk in range(net.n_trunks):
         _output_backward(net, w, n, work, trunk, g, g0, decay)
         w0 = trunk * net.trunk_size
+        now: Any
+        other: Any
         now, other = np.int64(0), work.rows * net.width
         for layer in range(len(table) - 2, -1, -1):
             ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
@@ -139,7 +152,9 @@ def backward_block(net, w, n, work, g, g0, decay):
 
 
 @kernel
-def _forward_rows(net, w, X, first, last, outputs, work):
+def _forward_rows(
+    net: Net, w: Float32, X: Float32, first: int, last: int, outputs: Float32, work: Buffers
+) -> None:
     ld = net.table[0, LD_IN]
     for start in range(first, last, BLOCK):
         n = min(BLOCK, last - start)
@@ -190,7 +205,7 @@ def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = 
     tasks = [(k, start) for k in range(len(networks)) for start in range(0, len(X), grain)]
     weights = [plan.pack(network.weights) for network in networks]
 
-    def run(task):
+    def run(task: tuple[int, int]) -> None:
         k, start = task
         end = min(start + grain, len(X))
         with np.errstate(all="ignore"):
@@ -232,7 +247,7 @@ def cores(n_threads: int | None) -> int:
 
 
 class _Writable:
-    def __init__(self, array):
+    def __init__(self, array: NDArray[Any]) -> None:
         self.base = array
         self.__array_interface__ = array.__array_interface__ | {"data": (array.ctypes.data, False)}
 
@@ -253,7 +268,7 @@ def one_type(array: np.ndarray) -> np.ndarray:
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
-def as_matrix(X, n_features: int) -> Float32:
+def as_matrix(X: ArrayLike, n_features: int) -> Float32:
     """Return X as the kernels read it: float32 in C order, copied only if necessary.
 
     Parameters

@@ -12,6 +12,7 @@ import numpy as np
 from levelhead.engine._jit import inline, leaf
 from levelhead.engine._math import delta_psi, exp, log, log1p_square, log_gamma_ratio, sigmoid, softplus
 from levelhead.engine._simd import BLOCK
+from levelhead.engine._types import Float32
 
 F = np.float32
 _ZERO, _HALF, _ONE, _TWO = F(0), F(0.5), F(1), F(2)
@@ -21,6 +22,7 @@ _FAR = F(1e18)  # beyond it r² would overflow, and the pull of the label is nil
 GCP, GAUSSIAN, BETA, GAMMA, BETA_LOCATION = range(5)
 MAX_OUTPUTS = 4
 _MAX_CONSTANTS = 2
+_Terms = tuple[np.float32, np.float32, np.float32, np.float32, np.float32]  # value and its derivatives
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Objective:
                     f"{self.name}: the constants are {self.constants}; none may be negative or infinite"
                 )
 
-    def packed(self):
+    def packed(self) -> Float32:
         """Return the constants as the kernels read them.
 
         Returns
@@ -164,7 +166,14 @@ def _positive(name: str, value: float) -> float:
 
 
 @inline
-def _gcp(y, o0, o1, o2, o3, c):
+def _gcp(
+    y: np.float32,
+    o0: np.float32,
+    o1: np.float32,
+    o2: np.float32,
+    o3: np.float32,
+    c: tuple[np.float32, np.float32],
+) -> _Terms:
     nu = softplus(o1)
     alpha = softplus(o2) + c[0]
     beta = softplus(o3) + c[1]
@@ -187,7 +196,14 @@ def _gcp(y, o0, o1, o2, o3, c):
 
 
 @inline
-def _gaussian(y, o0, o1, o2, o3, c):
+def _gaussian(
+    y: np.float32,
+    o0: np.float32,
+    o1: np.float32,
+    o2: np.float32,
+    o3: np.float32,
+    c: tuple[np.float32, np.float32],
+) -> _Terms:
     variance = softplus(o1) + c[0]
     z = y - o0
     by_mu = -z / variance
@@ -198,7 +214,14 @@ def _gaussian(y, o0, o1, o2, o3, c):
 
 
 @inline
-def _beta(y, o0, o1, o2, o3, c):
+def _beta(
+    y: np.float32,
+    o0: np.float32,
+    o1: np.float32,
+    o2: np.float32,
+    o3: np.float32,
+    c: tuple[np.float32, np.float32],
+) -> _Terms:
     b = c[0]
     variance = softplus(o1) + c[1]
     z = y - o0
@@ -214,7 +237,14 @@ def _beta(y, o0, o1, o2, o3, c):
 
 
 @inline
-def _gamma(y, o0, o1, o2, o3, c):
+def _gamma(
+    y: np.float32,
+    o0: np.float32,
+    o1: np.float32,
+    o2: np.float32,
+    o3: np.float32,
+    c: tuple[np.float32, np.float32],
+) -> _Terms:
     g = c[0]
     kappa = g / (_ONE + g)
     variance = softplus(o1) + c[1]
@@ -229,7 +259,14 @@ def _gamma(y, o0, o1, o2, o3, c):
 
 
 @inline
-def _beta_location(y, o0, o1, o2, o3, c):
+def _beta_location(
+    y: np.float32,
+    o0: np.float32,
+    o1: np.float32,
+    o2: np.float32,
+    o3: np.float32,
+    c: tuple[np.float32, np.float32],
+) -> _Terms:
     b, std = c[0], c[1]
     z = (y - o0) / std
     power = exp(-_HALF * b * (_LOG_TWO_PI + _TWO * log(std) + z * z))
@@ -238,7 +275,9 @@ def _beta_location(y, o0, o1, o2, o3, c):
 
 
 @leaf
-def sample_losses(code, constants, y, n, out, value, grad):
+def sample_losses(
+    code: int, constants: Float32, y: Float32, n: int, out: Float32, value: Float32, grad: Float32
+) -> None:
     """Value and gradient of n samples; output k of sample i is out[k·BLOCK + i], its derivative likewise."""
     c = (constants[0], constants[1])
     if code == GCP:

@@ -14,7 +14,8 @@ from levelhead.engine._records import STEPS, settings_of, workspace
 from levelhead.engine._runs import Common, Run, Space, data_of
 from levelhead.engine._simd import n_blocks
 from levelhead.engine._team import team
-from levelhead.engine.descriptions import Architecture, Float32, Job, Network, Recipe, Stopping
+from levelhead.engine._types import Float32
+from levelhead.engine.descriptions import Architecture, Job, Network, Recipe, Stopping
 from levelhead.engine.networks import cores
 from levelhead.engine.objectives import Objective
 
@@ -52,7 +53,7 @@ class Diverged(ArithmeticError):
         The probable cause, and what to do.
     """
 
-    def __init__(self, network: int, epoch: int, hint: str):
+    def __init__(self, network: int, epoch: int, hint: str) -> None:
         super().__init__(f"network {network} stopped being finite in epoch {epoch}: {hint}")
         self.network, self.epoch = network, epoch
 
@@ -66,7 +67,7 @@ class Interrupted(KeyboardInterrupt):
         Every network as at the end of its last finished block of epochs.
     """
 
-    def __init__(self, networks: list[Network]):
+    def __init__(self, networks: list[Network]) -> None:
         super().__init__("training was interrupted")
         self.networks = networks
 
@@ -201,7 +202,9 @@ def _teams(runs: list[Run], n_threads: int) -> list[list[Space]]:
     return teams
 
 
-def _run_all(runs: dict[int, Run], callback, n_threads: int) -> list[Network]:
+def _run_all(
+    runs: dict[int, Run], callback: Callable[[Progress], None] | None, n_threads: int
+) -> list[Network]:
     """Advance every run to its end, block by block; `runs` holds finished blocks of unfinished runs only."""
     networks = {k: runs.pop(k).network() for k in list(runs) if runs[k].left <= 0}
     waiting, pace = list(reversed(runs)), _Pace()
@@ -242,16 +245,16 @@ def _checked(run: Run) -> Run:
 class _Pace:
     """Chooses how many epochs make a block that lasts about `_BLOCK_SECONDS`; it cannot change the result."""
 
-    def __init__(self):
-        self.seconds_a_step = None
+    def __init__(self) -> None:
+        self.seconds_per_step: float | None = None
 
     def advance(self, run: Run, spaces: list[Space], pool: ThreadPoolExecutor) -> Run:
         n_epochs = 1
-        if self.seconds_a_step is not None:
-            an_epoch = max(self.seconds_a_step * run.steps_an_epoch, 1e-9)
-            n_epochs = max(1, min(run.left, int(_BLOCK_SECONDS / an_epoch)))
+        if self.seconds_per_step is not None:
+            epoch_seconds = max(self.seconds_per_step * run.steps_per_epoch, 1e-9)
+            n_epochs = max(1, min(run.left, int(_BLOCK_SECONDS / epoch_seconds)))
         began = perf_counter()
         ahead = run.advance(n_epochs, spaces, pool)
         steps = int(ahead.state.status[STEPS] - run.state.status[STEPS])
-        self.seconds_a_step = (perf_counter() - began) / max(steps, 1)
+        self.seconds_per_step = (perf_counter() - began) / max(steps, 1)
         return ahead

@@ -29,7 +29,7 @@ class _Rows(NamedTuple):
 
 
 def label_audit(
-    data: Dataset | DataLoader | Iterable,
+    data: Dataset | DataLoader | Iterable[Any],
     model: nn.Module,
     *,
     output: int | None = None,
@@ -88,13 +88,14 @@ def _joined(parts: Sequence[Tensor | None]) -> Any:
     return None if parts[0] is None else torch.cat(parts).double().numpy()
 
 
-def _in_order(data: Dataset | DataLoader | Iterable, batch_size: int) -> Iterable:
+def _in_order(data: Dataset | DataLoader | Iterable[Any], batch_size: int) -> Iterable[Any]:
     if isinstance(data, Dataset):
-        return DataLoader(data, batch_size=batch_size)
+        ordered: Iterable[Any] = DataLoader(data, batch_size=batch_size)
+        return ordered
     if not isinstance(data, DataLoader) or isinstance(data.dataset, IterableDataset):
         return data
     items_are_batches = data.batch_size is None and data.batch_sampler is None
-    return DataLoader(
+    in_order: Iterable[Any] = DataLoader(
         data.dataset,
         batch_size=None if items_are_batches else data.batch_size or batch_size,
         collate_fn=data.collate_fn,
@@ -102,9 +103,10 @@ def _in_order(data: Dataset | DataLoader | Iterable, batch_size: int) -> Iterabl
         pin_memory=data.pin_memory,
         worker_init_fn=data.worker_init_fn,
     )
+    return in_order
 
 
-def _stream(batches: Iterable, model: nn.Module, output: int | None) -> Iterator[_Rows]:
+def _stream(batches: Iterable[Any], model: nn.Module, output: int | None) -> Iterator[_Rows]:
     """Pass every batch through the model, on its device; restore the mode of every module afterwards."""
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
     modes = [(module, module.training) for module in model.modules()]
@@ -155,7 +157,7 @@ def _to(part: Any, device: torch.device) -> Any:
     return part
 
 
-def _bar(batches: Iterable, progress: bool | None) -> Iterator:
+def _bar(batches: Iterable[Any], progress: bool | None) -> Iterator[Any]:
     """Yield the batches, and show how many have been read."""
     shown = sys.stderr.isatty() if progress is None else progress
     total = _length(batches)
@@ -170,7 +172,7 @@ def _bar(batches: Iterable, progress: bool | None) -> Iterator:
         sys.stderr.write("\n")
 
 
-def _length(batches: Iterable) -> int | None:
+def _length(batches: Iterable[Any]) -> int | None:
     """None if it is unknown; a loader of a stream has a `__len__`, but one that raises."""
     try:
         return len(batches)  # type: ignore[arg-type]

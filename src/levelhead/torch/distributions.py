@@ -89,7 +89,8 @@ class StudentT(torch.distributions.StudentT):
     def _standard(self, value: Tensor) -> tuple[Tensor, Tensor]:
         dtype = working_dtype(self.df, value)
         t = (value.to(dtype) - self.loc) / self.scale
-        return torch.broadcast_tensors(t.to(dtype), self.df.to(dtype))
+        standard, dof = torch.broadcast_tensors(t.to(dtype), self.df.to(dtype))
+        return standard, dof
 
 
 def mixture(members: Distribution) -> MixtureSameFamily:

@@ -1,7 +1,7 @@
 """Heads: the last layer of a network, which returns the parameters of each label's distribution by name."""
 
 import math
-from typing import Self
+from typing import Self, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +10,8 @@ from torch.nn import functional
 from levelhead.theory.special import alpha_minus_A
 from levelhead.torch.parameters import GCPParameters, NormalParameters
 from levelhead.torch.special import working_dtype
+
+Device: TypeAlias = torch.device | str | int | None
 
 _EXACT = 40.0  # beyond it softplus(u) is u to the last digit of double precision
 _TIMID = 0.1  # shapes start almost alike for every row: the trunk knows nothing yet
@@ -23,7 +25,9 @@ class _Head(nn.Module):
 
     n_parameters: int
 
-    def __init__(self, in_features: int, out_features: int, device=None, dtype=None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, device: Device = None, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         for name, value in (("in_features", in_features), ("out_features", out_features)):
             if value < 1:
@@ -83,7 +87,8 @@ class _Head(nn.Module):
     def _blocks(self, raw: Tensor) -> tuple[Tensor, ...]:
         """One tensor per parameter, in single precision at least: half precision has too few digits for a variance."""
         raw = raw.to(working_dtype(raw))
-        return raw.unflatten(-1, (self.n_parameters, self.out_features)).unbind(-2)
+        blocks: tuple[Tensor, ...] = raw.unflatten(-1, (self.n_parameters, self.out_features)).unbind(-2)
+        return blocks
 
     def _start(self, *constants: float) -> None:
         """Make all parameters but the first almost constant at the start."""
@@ -140,8 +145,8 @@ class GCPHead(_Head):
         alpha_floor: float = 0.1,
         beta_floor: float = 1e-6,
         nu_floor: float = 1e-6,
-        device=None,
-        dtype=None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device, dtype)
         for name, floor in (("alpha", alpha_floor), ("beta", beta_floor), ("nu", nu_floor)):
@@ -230,8 +235,8 @@ class NormalHead(_Head):
         out_features: int = 1,
         *,
         variance_floor: float = 1e-6,
-        device=None,
-        dtype=None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device, dtype)
         if not variance_floor >= 0:
