@@ -12,7 +12,9 @@ def real(name: str, value: ArrayLike) -> FloatArray:
     try:
         given = np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{name} is no rectangular array of numbers; give rows of equal length") from error
+        raise ValueError(
+            f"{name} is not a rectangular array of numbers; give rows of equal length"
+        ) from error
     if given.dtype.kind == "O":
         try:
             given = given.astype(np.float64)
@@ -27,7 +29,7 @@ def vector(name: str, value: ArrayLike) -> FloatArray:
     """Return a non-empty 1-D array of finite numbers; a single column is refused, not flattened."""
     array = real(name, value)
     if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}; give one number a row, shape (n,)")
+        raise ValueError(f"{name} has shape {array.shape}; give one number per row, shape (n,)")
     if array.size == 0:
         raise ValueError(f"{name} is empty; at least one row is needed")
     return finite(name, array)
@@ -45,7 +47,7 @@ def not_nan(name: str, array: FloatArray) -> FloatArray:
 
 def positive(name: str, array: FloatArray) -> FloatArray:
     """Return the array if every entry is greater than zero."""
-    return _all(array > 0, name, array, "values that are not positive", "every one must be greater than 0")
+    return _all(array > 0, name, array, "values that are not positive", "all must be greater than 0")
 
 
 def weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
@@ -54,9 +56,9 @@ def weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
         return np.full(n, 1 / n)
     given = vector("sample_weight", sample_weight)
     same_length(n, sample_weight=given)
-    _all(given >= 0, "sample_weight", given, "negative values", "every one must be at least 0")
+    _all(given >= 0, "sample_weight", given, "negative values", "all must be at least 0")
     if not given.any():
-        raise ValueError("sample_weight is zero everywhere; at least one row must count")
+        raise ValueError("sample_weight is zero everywhere; at least one weight must be positive")
     scaled = given / given.max()  # huge weights would overflow their sum
     return np.asarray(scaled / scaled.sum())
 
@@ -71,7 +73,7 @@ def same_length(n: int, **named: FloatArray) -> None:
 def share(name: str, value: float) -> float:
     """Return the number if it lies strictly between 0 and 1."""
     if not 0 < value < 1:
-        raise ValueError(f"{name} is {value}; it must lie between 0 and 1, both excluded")
+        raise ValueError(f"{name} is {value}; it must lie strictly between 0 and 1")
     return float(value)
 
 

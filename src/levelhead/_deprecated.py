@@ -8,8 +8,9 @@ from functools import wraps
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MOVED = {
@@ -54,12 +55,12 @@ class _Finder(MetaPathFinder, Loader):
         vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
 
 
-def renamed_argument(old: str, new: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def renamed_argument(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function also take an argument by its old name."""
 
-    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> T:
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
             if old in kwargs:
                 _warn(f"the argument {old!r} of {function.__qualname__} is now called {new!r}")
                 kwargs[new] = kwargs.pop(old)

@@ -269,9 +269,7 @@ def coverage(
         ends.append(end)
     crossed = np.flatnonzero(ends[0] > ends[1])
     if crossed.size:
-        raise ValueError(
-            f"lower exceeds upper in {crossed.size} rows (first at row {crossed[0]}); swap them?"
-        )
+        raise ValueError(f"lower exceeds upper in {crossed.size} rows (first at row {crossed[0]}); swap them")
     inside = (ends[0] <= labels) & (labels <= ends[1])
     return float((_checks.weights(sample_weight, labels.size) * inside).sum())
 
@@ -434,7 +432,7 @@ class Scorer:
         if sample_weight is not None and not self.weighted:
             raise ValueError(f"{self.name} takes no sample_weight; leave it out")
         options = {"sample_weight": sample_weight} if self.weighted else {}
-        return self.sign * self.function(y, *self._answer(estimator, X), **options)
+        return self.sign * self.function(y, *self._predicted(estimator, X), **options)
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> "Scorer":
         """Return a copy that requests the sample_weight from metadata routing, or declines it.
@@ -461,12 +459,12 @@ class Scorer:
         """
         from sklearn.utils.metadata_routing import MetadataRequest
 
-        asked = MetadataRequest(owner=self)
+        request = MetadataRequest(owner=self)
         if self.weighted:
-            asked.score.add_request(param="sample_weight", alias=self.request)
-        return asked
+            request.score.add_request(param="sample_weight", alias=self.request)
+        return request
 
-    def _answer(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
+    def _predicted(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
         if self.wants == "mean":
             return (estimator.predict(X),)
         prediction = predict_dist(estimator, X)
@@ -551,7 +549,7 @@ def predict_dist(estimator: Any, X: Any) -> Prediction:
         return predict_dist(estimator[-1], before.transform(X) if len(before) else X)
     if "return_std" not in inspect.signature(estimator.predict).parameters:
         raise TypeError(
-            f"{type(estimator).__name__} gives no distribution: it needs predict_dist(X) or "
+            f"{type(estimator).__name__} does not predict a distribution: it needs predict_dist(X) or "
             "predict(X, return_std=True)"
         )
     mean, std = estimator.predict(X, return_std=True)
@@ -575,11 +573,13 @@ def _distribution(
 
 def _one_per_row(name: str, array: FloatArray, n: int) -> None:
     if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape} but y has {n} rows; give one number a row")
+        raise ValueError(f"{name} has shape {array.shape} but y has {n} rows; give one number per row")
 
 
 def _retained_rmse(squared_error: FloatArray, uncertainty: FloatArray) -> FloatArray:
-    order = np.lexsort((squared_error, uncertainty))  # errors too, so that sums round alike in any order
+    order = np.lexsort(
+        (squared_error, uncertainty)
+    )  # errors too, so that sums are rounded alike in any order of rows
     _, first, size = np.unique(uncertainty[order], return_index=True, return_counts=True)
     shared = np.repeat(np.add.reduceat(squared_error[order], first) / size, size)
     kept = np.arange(1, shared.size + 1)
@@ -611,7 +611,7 @@ def _weighted_median(values: FloatArray, w: FloatArray) -> float:
     order = np.argsort(values)
     below = np.cumsum(w[order])
     half = 0.5 * below[-1]
-    slack = 1e-12 * below[-1]  # equal weights must find the same two middle rows whatever their rounding
+    slack = 1e-12 * below[-1]  # equal weights must find the same two middle rows in spite of rounding
     low = np.searchsorted(below, half - slack)
     high = np.searchsorted(below, half + slack)
     return float(0.5 * (values[order[low]] + values[order[high]]))

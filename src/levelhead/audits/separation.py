@@ -161,8 +161,8 @@ class _Fit:
     """Penalised maximum likelihood of a core on a power-law background, for binned |r|.
 
     Coordinates: ln scale, logit of the share of wrong labels, logit of the share of those inside the window,
-    slope, tail. One imagined label at the window's edge keeps the slope at 0, and one unit of log likelihood
-    keeps the core Gaussian, until there is evidence.
+    slope, tail. One virtual label at the edge of the window keeps the slope at 0, and a penalty of one unit of
+    log likelihood keeps the core Gaussian, until there is evidence.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class _Fit:
     def standard_error(self) -> float:
         """Of ε̂, from the expected information of the counts in the coordinates that are free."""
         at = self.at.copy()
-        at[1] = max(at[1], logit(0.5 / self.n))  # half a wrong label: none found is not "surely none"
+        at[1] = max(at[1], logit(0.5 / self.n))  # half a wrong label: none found does not prove none
         lower, upper = np.transpose(self.bounds)
         free = np.flatnonzero((at > lower + 1e-9) & (at < upper - 1e-9))
         shares, derivatives = self.shares(at)
@@ -299,7 +299,9 @@ def _check(z: FloatArray, variance: FloatArray, contamination: float | None, cor
     if core not in _REACH:
         raise ValueError(f"core is {core!r}; choose 'gaussian' or 'student'")
     if z.size < 10:
-        raise ValueError(f"{z.size} residuals cannot tell wrong labels from clean ones; give at least 10")
+        raise ValueError(
+            f"{z.size} residuals are too few to separate wrong labels from clean ones; give at least 10"
+        )
     if not np.isfinite(z).all():
         count = np.count_nonzero(~np.isfinite(z))
         raise ValueError(f"{count} residuals are not finite; leave those rows out")

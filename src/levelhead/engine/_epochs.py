@@ -55,7 +55,7 @@ def _whole_vectors(n: int) -> int:
 
 @part
 def _losses(settings: Settings, n: int, work: Buffers) -> None:
-    # Whole vectors of samples: what is computed beyond n is never used.
+    # Whole vectors of samples; results beyond n are not used.
     code, constants = settings.objective, settings.constants
     sample_losses(code, constants, work.labels, _whole_vectors(n), work.out, work.values, work.grad)
 
@@ -144,7 +144,7 @@ def _gradient(
     space: Workspace,
     team: Team,
 ) -> float:
-    """The same for point weights or, if variational, for locations and ρ: the mean over weight samples."""
+    """Like `batch_gradient`; if variational, for locations and ρ, as the mean over weight samples."""
     size, samples = net.n_trunks * net.trunk_size, settings.n_samples
     for i in range(len(space.total)):
         space.total[i] = _ZERO
@@ -181,7 +181,7 @@ def _norm(g: Float32, size: int) -> float:
 
 
 @leaf
-def _scale(g: Float32, start: int, end: int, factor: np.float32) -> None:
+def _scale(g: Float32, start: int, end: int, factor: F) -> None:
     for i in range(end - start):
         g[np.uint64(start + i)] *= factor
 
@@ -219,7 +219,7 @@ def _step(
 
 
 @leaf
-def _order_statistic(values: Float32, n: int, k: int) -> np.float32:
+def _order_statistic(values: Float32, n: int, k: int) -> F:
     """The k-th smallest of n numbers, k from 0, by bisection on the bits of float32, which are in order."""
     low, high = np.int64(-(2**31)), np.int64(2**31 - 1)
     while low < high:
@@ -235,7 +235,7 @@ def _order_statistic(values: Float32, n: int, k: int) -> np.float32:
 
 
 @inline
-def _ordered(x: np.float32) -> np.int64:
+def _ordered(x: F) -> np.int64:
     """An integer that is in the order of the float."""
     bits = np.int64(as_int(x))
     return bits if bits >= 0 else bits ^ 0x7FFFFFFF
@@ -283,7 +283,7 @@ def _all_finite(array: Float32) -> bool:
 @leaf
 def _flush(array: Float32) -> None:
     # The running means of a unit that no longer gets a gradient decay into the numbers below the normal
-    # range, where rounding keeps them for ever and some processors take a hundred times as long.
+    # range, where rounding stops their decay and some processors are a hundred times slower.
     for i in range(len(array)):
         x = array[i]
         array[i] = _ZERO if abs(x) < _TINY else x

@@ -50,7 +50,7 @@ def kernel(function: FunctionT) -> FunctionT:
     """Compile on first call, or load from disk what an earlier process compiled."""
     dispatcher = leaf(function)
     if JIT:
-        # Nowhere to write: every process compiles for itself.
+        # No writable folder: every process compiles for itself.
         with suppress(OSError, RuntimeError):
             vars(dispatcher)["_cache"] = _EngineCache(function)
     return dispatcher
@@ -68,7 +68,7 @@ class _EngineCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # a truncated or foreign file is a miss, never a failure
+        except Exception:  # a damaged or foreign file counts as missing
             loaded = None
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
@@ -77,7 +77,7 @@ class _EngineCache(FunctionCache):
         return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        # A full or vanished disk costs the next process a compilation, nothing else.
+        # Without the file the next process compiles again.
         with suppress(OSError):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 

@@ -22,16 +22,16 @@ _BIAS, _SHIFT = np.int32(127), np.int32(23)
 _MANTISSA, _SQRT_HALF = np.int32(0x007FFFFF), np.int32(0x3F3504F3)
 _SMALLEST = F(1.1754944e-38)
 
-# The coefficients fall by 3 and by 2.2 a term: what is left out is below half a unit in the last place.
+# The coefficients fall by factors of 3 and 2.2 per term: the omitted rest is below half a unit in the last place.
 _PSI_0, _PSI = F(_chebyshev.PSI[0]), tuple(F(c) for c in _chebyshev.PSI[1:16])
-# Two pieces, each short enough for the compiler to unroll: nothing with a loop inside becomes vector code.
+# Two pieces, each short enough for the compiler to unroll: a function with a loop inside does not become vector code.
 _GAMMA_0, _GAMMA_LOW = F(_chebyshev.GAMMA[0]), tuple(F(c) for c in _chebyshev.GAMMA[1:11])
 _GAMMA_HIGH = tuple(F(c) for c in _chebyshev.GAMMA[11:20])
 _SINE = tuple(F(c) for c in SINE[:7])
 
 
 @inline
-def exp(x: np.float32) -> np.float32:
+def exp(x: F) -> F:
     """eˣ, kept inside the normal range of float32."""
     x = _LOWEST if x < _LOWEST else x
     x = _HIGHEST if x > _HIGHEST else x
@@ -48,7 +48,7 @@ def exp(x: np.float32) -> np.float32:
 
 
 @inline
-def log(x: np.float32) -> np.float32:
+def log(x: F) -> F:
     """The natural logarithm for x > 0; below the normal range as at its lower end, NaN for infinity."""
     safe = _SMALLEST if x < _SMALLEST else x
     bits = np.int32(as_int(safe) - _SQRT_HALF)
@@ -68,14 +68,14 @@ def log(x: np.float32) -> np.float32:
 
 
 @inline
-def log1p(t: np.float32) -> np.float32:
+def log1p(t: F) -> F:
     """ln(1 + t) for t ≥ 0, to full relative precision for small t."""
     u = _ONE + t
     return log(u) + (t - (u - _ONE)) / u
 
 
 @inline
-def log1p_square(r: np.float32) -> np.float32:
+def log1p_square(r: F) -> F:
     """ln(1 + r²), also where r² overflows."""
     a = abs(r)
     t = a * a
@@ -86,20 +86,20 @@ def log1p_square(r: np.float32) -> np.float32:
 
 
 @inline
-def softplus(x: np.float32) -> np.float32:
+def softplus(x: F) -> F:
     """ln(1 + eˣ), to full relative precision."""
     return (x if x > _ZERO else _ZERO * x) + log1p(exp(-abs(x)))
 
 
 @inline
-def sigmoid(x: np.float32) -> np.float32:
+def sigmoid(x: F) -> F:
     """1/(1 + e⁻ˣ), to full relative precision."""
     t = exp(-abs(x))
     return (_ONE if x > _ZERO else t) / (_ONE + t)
 
 
 @inline
-def tanh(x: np.float32) -> np.float32:
+def tanh(x: F) -> F:
     """The hyperbolic tangent 1 − 2/(e²ˣ + 1), and its Taylor series near 0."""
     a = abs(x)
     square = x * x
@@ -115,21 +115,19 @@ def tanh(x: np.float32) -> np.float32:
 
 
 @inline
-def _clenshaw(
-    coefficients: tuple[np.float32, ...], twice_x: np.float32, now: np.float32, before: np.float32
-) -> tuple[np.float32, np.float32]:
+def _clenshaw(coefficients: tuple[F, ...], twice_x: F, now: F, before: F) -> tuple[F, F]:
     for k in range(len(coefficients) - 1, -1, -1):
         now, before = coefficients[k] + fma(twice_x, now, -before), now
     return now, before
 
 
 @inline
-def _argument(alpha: np.float32) -> np.float32:
+def _argument(alpha: F) -> F:
     return _ONE - F(4) / (alpha + _TWO)  # (α − 2)/(α + 2)
 
 
 @inline
-def delta_psi(alpha: np.float32) -> np.float32:
+def delta_psi(alpha: F) -> F:
     """ΔΨ(α) = Ψ(α) − Ψ(α + ½)."""
     x = _argument(alpha)
     now, before = _clenshaw(_PSI, _TWO * x, _ZERO, _ZERO)
@@ -137,7 +135,7 @@ def delta_psi(alpha: np.float32) -> np.float32:
 
 
 @inline
-def log_gamma_ratio(alpha: np.float32) -> np.float32:
+def log_gamma_ratio(alpha: F) -> F:
     """lnΓ(α + ½) − lnΓ(α)."""
     x = _argument(alpha)
     now, before = _clenshaw(_GAMMA_HIGH, _TWO * x, _ZERO, _ZERO)
@@ -146,7 +144,7 @@ def log_gamma_ratio(alpha: np.float32) -> np.float32:
 
 
 @inline
-def _horner(coefficients: tuple[np.float32, ...], x: np.float32) -> np.float32:
+def _horner(coefficients: tuple[F, ...], x: F) -> F:
     total = coefficients[-1]
     for k in range(len(coefficients) - 2, -1, -1):
         total = fma(total, x, coefficients[k])
@@ -154,7 +152,7 @@ def _horner(coefficients: tuple[np.float32, ...], x: np.float32) -> np.float32:
 
 
 @inline
-def cos_turns(t: np.float32) -> np.float32:
+def cos_turns(t: F) -> F:
     """The cosine of 2πt for 0 ≤ t ≤ 1."""
     u = F(0.25) - (t if t <= _HALF else _ONE - t)  # cos 2πt = sin 2πu, |u| ≤ ¼
     return u * _horner(_SINE, u * u)

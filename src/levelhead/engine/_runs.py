@@ -51,7 +51,7 @@ def data_of(
 ) -> Data:
     """Check data and bring them into the form that the kernels read."""
     if X is None or y is None:
-        raise ValueError(f"{whose}: X and y are needed, in the job or in the call")
+        raise ValueError(f"{whose}: give X and y, in the job or in the call")
     X = as_matrix(X, architecture.n_features)
     y = one_type(np.ascontiguousarray(y, dtype=np.float32))
     weight = np.empty(0, np.float32) if weight is None else np.ascontiguousarray(weight, dtype=np.float32)
@@ -105,7 +105,9 @@ class Run:
             return
         same_kind = (start.rho is None) == (common.recipe.variational is None)
         if start.architecture != common.architecture or not same_kind:
-            raise ValueError(f"job {self.place}: the network to start from has another architecture or kind")
+            raise ValueError(
+                f"job {self.place}: the network to continue from has another architecture or kind"
+            )
 
     @cached_property
     def state(self) -> State:
@@ -202,7 +204,7 @@ class Run:
 
 
 def _own_data(common: Common, job: Job, name: str) -> Data:
-    """The data of a job: with its own X nothing is shared, else what it does not bring is the call's."""
+    """The data of a job: a job with its own X shares nothing; otherwise missing parts are those of the call."""
     shared = common.data
     if job.X is not None or shared is None:
         return data_of(job.X, job.y, job.sample_weight, common.architecture, name)
@@ -218,12 +220,12 @@ def _indices(given: ArrayLike, n: int, name: str) -> Rows:
     if rows.dtype == bool:
         raise ValueError(f"{name}: a mask was given; pass indices (np.flatnonzero of it)")
     if rows.size == 0:
-        raise ValueError(f"{name}: no rows are named")
+        raise ValueError(f"{name}: no rows are given")
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise ValueError(f"{name}: need a vector of whole numbers, got {rows.dtype} of shape {rows.shape}")
+        raise ValueError(f"{name}: give a vector of whole numbers, got {rows.dtype} of shape {rows.shape}")
     rows = rows.astype(np.int64)
     if rows.min() < 0 or rows.max() >= n:
-        raise ValueError(f"{name}: indices run from {rows.min()} to {rows.max()}, the data has {n} rows")
+        raise ValueError(f"{name}: indices range from {rows.min()} to {rows.max()}, the data has {n} rows")
     return rows
 
 

@@ -76,5 +76,5 @@ def _barrier(typing_context: Any, gate: Any, size: Any) -> Any:
     return types.void(types.int64[::1], types.int64), _write_barrier
 
 
-# barrier(gate, size): nobody goes on before all `size` threads have come here.
+# barrier(gate, size): waits until all `size` threads have reached it.
 barrier: Any = intrinsic(_barrier) if JIT else lambda gate, size: None

@@ -59,7 +59,7 @@ def _hash(i: int, low: np.uint32, high: np.uint32) -> np.uint32:
 
 @leaf
 def _drop(
-    a: Float32, slope: Float32, start: int, n: int, key: np.uint64, threshold: np.uint32, scale: np.float32
+    a: Float32, slope: Float32, start: int, n: int, key: np.uint64, threshold: np.uint32, scale: F
 ) -> None:
     """Leave out entries at random: the two 16-bit halves of hash i serve entries i and i + n/2."""
     low, high = np.uint32(key & np.uint64(0xFFFFFFFF)), np.uint32(key >> np.uint64(32))
@@ -83,7 +83,7 @@ def _times(a: Float32, a0: int, b: Float32, b0: int, n: int) -> None:
 
 @part
 def forward_block(
-    net: Net, w: Float32, n: int, work: Buffers, threshold: np.uint32, scale: np.float32, key: np.uint64
+    net: Net, w: Float32, n: int, work: Buffers, threshold: np.uint32, scale: F, key: np.uint64
 ) -> None:
     """Outputs of the n rows in work.acts; output q of row i is written to work.out[q·BLOCK + i].
 
@@ -111,7 +111,7 @@ def forward_block(
 
 @part
 def _output_backward(
-    net: Net, w: Float32, n: int, work: Buffers, trunk: int, g: Float32, g0: int, decay: np.float32
+    net: Net, w: Float32, n: int, work: Buffers, trunk: int, g: Float32, g0: int, decay: F
 ) -> None:
     """Gradient of an output layer, and of the activations that it reads, in the first half of work.delta."""
     grad, last = work.grad, len(net.table) - 1
@@ -127,9 +127,7 @@ def _output_backward(
 
 
 @part
-def backward_block(
-    net: Net, w: Float32, n: int, work: Buffers, g: Float32, g0: int, decay: np.float32
-) -> None:
+def backward_block(net: Net, w: Float32, n: int, work: Buffers, g: Float32, g0: int, decay: F) -> None:
     """Gradient of the weights from work.grad, plus decay·W for weight matrices, written to g[g0:]."""
     table, delta, slopes = net.table, work.delta, work.slopes
     for trunk in range(net.n_trunks):

@@ -17,12 +17,12 @@ from levelhead.engine._types import Float32
 F = np.float32
 _ZERO, _HALF, _ONE, _TWO = F(0), F(0.5), F(1), F(2)
 _LOG_PI, _LOG_TWO_PI = F(1.1447298858494002), F(1.8378770664093453)
-_FAR = F(1e18)  # beyond it r² would overflow, and the pull of the label is nil
+_FAR = F(1e18)  # beyond it r² would overflow, and the gradient is 0
 
 GCP, GAUSSIAN, BETA, GAMMA, BETA_LOCATION = range(5)
 MAX_OUTPUTS = 4
 _MAX_CONSTANTS = 2
-_Terms = tuple[np.float32, np.float32, np.float32, np.float32, np.float32]  # value and its derivatives
+_Terms = tuple[F, F, F, F, F]  # value and its derivatives
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,7 @@ def _positive(name: str, value: float) -> float:
 
 
 @inline
-def _gcp(
-    y: np.float32,
-    o0: np.float32,
-    o1: np.float32,
-    o2: np.float32,
-    o3: np.float32,
-    c: tuple[np.float32, np.float32],
-) -> _Terms:
+def _gcp(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
     nu = softplus(o1)
     alpha = softplus(o2) + c[0]
     beta = softplus(o3) + c[1]
@@ -196,14 +189,7 @@ def _gcp(
 
 
 @inline
-def _gaussian(
-    y: np.float32,
-    o0: np.float32,
-    o1: np.float32,
-    o2: np.float32,
-    o3: np.float32,
-    c: tuple[np.float32, np.float32],
-) -> _Terms:
+def _gaussian(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
     variance = softplus(o1) + c[0]
     z = y - o0
     by_mu = -z / variance
@@ -214,14 +200,7 @@ def _gaussian(
 
 
 @inline
-def _beta(
-    y: np.float32,
-    o0: np.float32,
-    o1: np.float32,
-    o2: np.float32,
-    o3: np.float32,
-    c: tuple[np.float32, np.float32],
-) -> _Terms:
+def _beta(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
     b = c[0]
     variance = softplus(o1) + c[1]
     z = y - o0
@@ -237,14 +216,7 @@ def _beta(
 
 
 @inline
-def _gamma(
-    y: np.float32,
-    o0: np.float32,
-    o1: np.float32,
-    o2: np.float32,
-    o3: np.float32,
-    c: tuple[np.float32, np.float32],
-) -> _Terms:
+def _gamma(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
     g = c[0]
     kappa = g / (_ONE + g)
     variance = softplus(o1) + c[1]
@@ -259,14 +231,7 @@ def _gamma(
 
 
 @inline
-def _beta_location(
-    y: np.float32,
-    o0: np.float32,
-    o1: np.float32,
-    o2: np.float32,
-    o3: np.float32,
-    c: tuple[np.float32, np.float32],
-) -> _Terms:
+def _beta_location(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
     b, std = c[0], c[1]
     z = (y - o0) / std
     power = exp(-_HALF * b * (_LOG_TWO_PI + _TWO * log(std) + z * z))

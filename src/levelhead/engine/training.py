@@ -19,7 +19,7 @@ from levelhead.engine.descriptions import Architecture, Job, Network, Recipe, St
 from levelhead.engine.networks import cores
 from levelhead.engine.objectives import Objective
 
-_BLOCK_SECONDS = 0.2  # a block of epochs lasts about this long: the grain of progress and of interruption
+_BLOCK_SECONDS = 0.2  # a block of epochs takes about this long; progress and interruption work block by block
 
 
 class Progress(NamedTuple):
@@ -54,7 +54,7 @@ class Diverged(ArithmeticError):
     """
 
     def __init__(self, network: int, epoch: int, hint: str) -> None:
-        super().__init__(f"network {network} stopped being finite in epoch {epoch}: {hint}")
+        super().__init__(f"network {network} is no longer finite in epoch {epoch}: {hint}")
         self.network, self.epoch = network, epoch
 
 
@@ -188,7 +188,7 @@ def loss_and_gradient(
 
 
 def _teams(runs: list[Run], n_threads: int) -> list[list[Space]]:
-    """Threads that work apart as long as there are networks enough, together on one where there are not."""
+    """Threads: one network each if there are enough networks, several on one network otherwise."""
     plan, recipe = runs[0].common.plan, runs[0].common.recipe
     n_rows, n_held = max(len(run.rows) for run in runs), max(len(run.held) for run in runs)
     size = 1
@@ -205,7 +205,7 @@ def _teams(runs: list[Run], n_threads: int) -> list[list[Space]]:
 def _run_all(
     runs: dict[int, Run], callback: Callable[[Progress], None] | None, n_threads: int
 ) -> list[Network]:
-    """Advance every run to its end, block by block; `runs` holds finished blocks of unfinished runs only."""
+    """Advance every run to its end, block by block; `runs` holds only unfinished runs, each after its last block."""
     networks = {k: runs.pop(k).network() for k in list(runs) if runs[k].left <= 0}
     waiting, pace = list(reversed(runs)), _Pace()
     free = _teams(list(runs.values()), n_threads) if runs else []
@@ -243,7 +243,7 @@ def _checked(run: Run) -> Run:
 
 
 class _Pace:
-    """Chooses how many epochs make a block that lasts about `_BLOCK_SECONDS`; it cannot change the result."""
+    """Chooses how many epochs make a block that lasts about `_BLOCK_SECONDS`; this does not change the result."""
 
     def __init__(self) -> None:
         self.seconds_per_step: float | None = None

@@ -21,7 +21,7 @@ _ZERO, _ONE = F(0), F(1)
 
 
 @inline
-def _normal(bits: np.uint64) -> np.float32:
+def _normal(bits: np.uint64) -> F:
     """A standard normal number from 64 random bits, by Box and Muller."""
     u = (F(np.uint32(bits >> np.uint64(40))) + F(0.5)) * F(2.0**-24)
     turn = F(np.uint32((bits >> np.uint64(16)) & np.uint64(0xFFFFFF))) * F(2.0**-24)
@@ -39,9 +39,7 @@ def sample_weights(
 
 
 @leaf
-def add_sample(
-    free: Float32, size: int, noise: Float32, g: Float32, share: np.float32, total: Float32
-) -> None:
+def add_sample(free: Float32, size: int, noise: Float32, g: Float32, share: F, total: Float32) -> None:
     """Add the gradient g of one sample's weights to that of locations and ρ."""
     for i in range(size):
         total[i] = fma(share, g[i], total[i])
@@ -49,9 +47,7 @@ def add_sample(
 
 
 @leaf
-def add_divergence(
-    free: Float32, live: Float32, size: int, prior_std: np.float32, share: np.float32, total: Float32
-) -> None:
+def add_divergence(free: Float32, live: Float32, size: int, prior_std: F, share: F, total: Float32) -> None:
     """Add share · ∂KL(q‖N(0, prior_std²)); KL = Σ ln(prior/s) + (s² + location²)/(2 prior²) − ½."""
     precision = _ONE / (prior_std * prior_std)
     for i in range(size):

@@ -161,7 +161,7 @@ class Distribution:
         """
         levels = _checks.real("q", q)
         if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"q is {levels.tolist()}; probabilities must lie between 0 and 1, both excluded")
+            raise ValueError(f"q is {levels.tolist()}; probabilities must lie strictly between 0 and 1")
         rows = [self.mixture.ppf(float(level)) for level in levels.flat]
         return np.array(rows).reshape(*levels.shape, len(self))
 
@@ -275,7 +275,7 @@ class Prediction(Distribution):
         sigma: ArrayLike | None = None,
     ) -> None:
         if (alpha is None) != (sigma is None):
-            raise ValueError("alpha and sigma belong together: give both (GCP models) or neither")
+            raise ValueError("give both alpha and sigma (GCP models) or neither")
         m = _members("mean", mean)
         v = _checks.positive("var", _members("var", var, m.shape))
         self._store(member_mean=m, member_var=v, member_alpha=None, member_sigma=None)
@@ -452,7 +452,7 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 
 def _table(head: Prediction) -> list[str]:
-    """Aligned lines `row  mean ± std  α`, with the decimals that the spread deserves."""
+    """Aligned lines `row  mean ± std  α`, with decimals chosen by the spread."""
     if len(head) == 0:
         return []
     size = np.log10(np.median(head.std))

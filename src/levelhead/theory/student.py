@@ -509,7 +509,7 @@ def outlier_probability(z: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Flo
     alpha, sigma = _parameters(alpha, sigma)
     z = np.asarray(z, dtype=np.float64)
     variance = prognostic_variance(alpha, sigma)
-    with np.errstate(over="ignore"):  # an absurd residual has Gaussian log density −∞
+    with np.errstate(over="ignore"):  # a huge residual has Gaussian log density −∞
         log_gaussian = -0.5 * np.log(2 * np.pi * variance) - 0.5 * z / variance * z
     share = -np.expm1(np.minimum(log_gaussian - StudentT(np.zeros_like(z), alpha, sigma).logpdf(z), 0.0))
     return np.where(np.abs(z) > np.sqrt(variance), share, 0.0)

@@ -77,7 +77,7 @@ def label_audit(
 
     rows = list(_stream(_bar(_in_order(data, batch_size), progress), model, output))
     if not rows:
-        raise ValueError("the data hold no batches; give at least one row")
+        raise ValueError("the data have no batches; give at least one row")
     given, predicted, variance, alpha = (_joined(parts) for parts in zip(*rows, strict=True))
     return Audit.from_residuals(
         given, predicted, variance, alpha=alpha, separation=separation, false_alarm_rate=false_alarm_rate
@@ -130,7 +130,7 @@ def _rows(label: Tensor, parameters: Any, output: int | None) -> _Rows:
         alpha = None
     else:
         raise TypeError(
-            f"the model gives {type(parameters).__name__}; it must end in a GCPHead or a NormalHead"
+            f"the model returns {type(parameters).__name__}; it must end in a GCPHead or a NormalHead"
         )
     if label.numel() != predicted.numel():
         raise ValueError(f"labels have shape {tuple(label.shape)}, predictions {tuple(predicted.shape)}")

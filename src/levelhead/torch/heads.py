@@ -14,7 +14,7 @@ from levelhead.torch.special import working_dtype
 Device: TypeAlias = torch.device | str | int | None
 
 _EXACT = 40.0  # beyond it softplus(u) is u to the last digit of double precision
-_TIMID = 0.1  # shapes start almost alike for every row: the trunk knows nothing yet
+_INITIAL_SPREAD = 0.1  # shapes start almost equal for all rows: the trunk has learnt nothing yet
 
 
 class _Head(nn.Module):
@@ -69,7 +69,9 @@ class _Head(nn.Module):
         width = torch.where(robust > 0, robust, math.sqrt(math.pi / 2) * away.mean(dim=0))
         if not (width > 0).all():
             constant = int(torch.argmin(width))
-            raise ValueError(f"targets of output {constant} are all equal: there is nothing to learn")
+            raise ValueError(
+                f"targets of output {constant} are all equal; at least two different ones are needed"
+            )
         self.location.copy_(median)
         self.scale.copy_(width)
         return self
@@ -93,7 +95,7 @@ class _Head(nn.Module):
     def _start(self, *constants: float) -> None:
         """Make all parameters but the first almost constant at the start."""
         with torch.no_grad():
-            self.linear.weight[self.out_features :] *= _TIMID
+            self.linear.weight[self.out_features :] *= _INITIAL_SPREAD
             for k, value in enumerate(constants):
                 block = slice(k * self.out_features, (k + 1) * self.out_features)
                 self.linear.bias[block] = value

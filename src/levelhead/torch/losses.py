@@ -18,8 +18,8 @@ from levelhead.torch.special import log1p_square, log_gamma_ratio, working_dtype
 Form = Literal["student", "kl"]
 Reduction = Literal["mean", "sum", "none"]
 
-# Scales below the first are taken for it, residuals beyond the second for it, and likewise scaled residuals
-# beyond the third where they are squared: no product of theirs overflows, and no 0·∞ arises in a gradient.
+# Scales are limited to at least the first number, residuals to the second, and scaled residuals that are squared
+# to the third: no product of them overflows, and no 0·∞ occurs in a gradient.
 _LIMITS = {torch.float32: (1e-18, 1e18, 1e15), torch.float64: (1e-100, 1e150, 1e120)}
 
 
@@ -305,7 +305,9 @@ def _prepare(names: tuple[str, ...], parameters: Sequence[Tensor], target: Tenso
     """Target and parameters in one precision and of one shape, the positive ones above their limit."""
     if isinstance(parameters, Tensor) or len(parameters) != len(names):
         given = "one tensor" if isinstance(parameters, Tensor) else f"{len(parameters)} tensors"
-        raise ValueError(f"the loss needs the tensors {', '.join(names)}, as a head gives them; got {given}")
+        raise ValueError(
+            f"the loss needs the tensors {', '.join(names)}, as a head returns them; got {given}"
+        )
     for name, parameter in zip(names, parameters, strict=True):
         if parameter.shape != target.shape:
             raise ValueError(

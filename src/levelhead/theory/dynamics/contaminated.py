@@ -105,7 +105,7 @@ def moments_about(population: Population, c: float) -> dict[int, float]:
         1: d,
         2: V + d**2,
         3: mu3 + 3 * V * d + d**3 if np.isfinite(V) else np.nan,
-        # A fourth moment that diverges does so whatever the lower ones are, even where those are undefined.
+        # A fourth moment that diverges does so for any lower moments, even undefined ones.
         4: np.inf if np.isposinf(mu4) else mu4 + 4 * mu3 * d + 6 * V * d**2 + d**4,
     }
 
