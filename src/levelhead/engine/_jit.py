@@ -11,6 +11,7 @@ replace a division. Fused operations are written as such (`fma`), and parallel s
 """
 
 import hashlib
+import inspect
 import sys
 from contextlib import suppress
 from functools import partial
@@ -44,6 +45,9 @@ part: _Decorator = partial(_njit, inline="always", **_options)
 inline: _Decorator = partial(_njit, forceinline=True, **_options)
 
 _announced = False
+_caches: list["_EngineCache"] = []
+_added = ""  # sources of losses from other files
+_in_use = False
 
 
 def kernel(function: FunctionT) -> FunctionT:
@@ -53,6 +57,7 @@ def kernel(function: FunctionT) -> FunctionT:
         # No writable folder: every process compiles for itself.
         with suppress(OSError, RuntimeError):
             vars(dispatcher)["_cache"] = _EngineCache(function)
+            _caches.append(vars(dispatcher)["_cache"])
     return dispatcher
 
 
@@ -61,11 +66,20 @@ class _EngineCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        self.stamp()
+
+    def stamp(self) -> None:
+        """Use the file that belongs to the sources as they are now."""
+        base = self._impl.filename_base
+        if _added:
+            base += f"-{hashlib.sha256(_added.encode()).hexdigest()[:12]}"
         self._cache_file = IndexDataCacheFile(
-            cache_path=self._cache_path, filename_base=self._impl.filename_base, source_stamp=_source_stamp()
+            cache_path=self._cache_path, filename_base=base, source_stamp=_source_stamp()
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        global _in_use
+        _in_use = True
         try:
             loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # a damaged or foreign file counts as missing
@@ -82,13 +96,25 @@ class _EngineCache(FunctionCache):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
+def add_source(function: Any) -> None:
+    """Let kernels be compiled anew for a function from another file that becomes part of them."""
+    global _added
+    if function.__module__.startswith("levelhead.engine."):
+        return
+    if _in_use:
+        raise RuntimeError("kernels are compiled already; add functions before the first network is trained")
+    _added += Path(inspect.getfile(function)).read_text()
+    for cache in _caches:
+        cache.stamp()
+
+
 def _source_stamp() -> str:
     sources = [
         *sorted(Path(__file__).parent.glob("*.py")),
         Path(_chebyshev.__file__),
         Path(elementary.__file__),
     ]
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_added.encode())
     for source in sources:
         digest.update(source.read_bytes())
     return digest.hexdigest()
