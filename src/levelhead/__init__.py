@@ -1,6 +1,6 @@
 """Robust probabilistic regression with gradient conjugate priors.
 
-The public names; each is imported from its module when it is first used, so that `import levelhead` stays light.
+Each public name is imported from its module when it is first used, so that `import levelhead` is fast.
 """
 
 import importlib

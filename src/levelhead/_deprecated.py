@@ -1,4 +1,4 @@
-"""Public names that have changed: the old ones work for one more release, with a FutureWarning."""
+"""Old public names: they work for one more release, with a FutureWarning."""
 
 import importlib
 import sys
@@ -8,8 +8,9 @@ from functools import wraps
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MOVED = {
@@ -54,12 +55,12 @@ class _Finder(MetaPathFinder, Loader):
         vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
 
 
-def renamed_argument(old: str, new: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Let a function take an argument by its old name, too."""
+def renamed_argument(old: str, new: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function also take an argument by its old name."""
 
-    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> T:
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
             if old in kwargs:
                 _warn(f"the argument {old!r} of {function.__qualname__} is now called {new!r}")
                 kwargs[new] = kwargs.pop(old)
@@ -85,6 +86,6 @@ def _warn(what: str) -> None:
 
 
 def install() -> None:
-    """Let the old names be found, after everything else."""
+    """Register the finder of the old module names, after all others."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

@@ -1,4 +1,4 @@
-"""Libraries that come with an extra: asked for when they are needed, and named with the line that installs them."""
+"""Optional libraries: imported when they are needed; the error of a missing one says how to install it."""
 
 import importlib
 import importlib.util
@@ -6,17 +6,17 @@ from typing import Any
 
 
 def install(extra: str) -> str:
-    """The line that adds an extra; from a clone, because levelhead is on no package index."""
+    """The command that adds an extra; from a clone, because levelhead is not on a package index."""
     return f"pip install '.[{extra}]' in a clone of levelhead"
 
 
 def missing(library: str | None, purpose: str, extra: str) -> ImportError:
-    """An error that says what needs the library and how to get it."""
+    """Return an error that says what needs the library and how to install it."""
     return ImportError(f"{purpose} needs {library}, which is not installed: {install(extra)}", name=library)
 
 
 def needed(module: str, purpose: str, extra: str) -> Any:
-    """The module; a library that is installed but broken raises its own error."""
+    """Import a module; a library that is installed but broken raises its own error."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and replaces regular files only: no devices, pipes, links or folders."""
+"""Writes files completely or not at all, and replaces regular files only: no devices, pipes, links or folders."""
 
 import os
 import secrets
@@ -9,13 +9,23 @@ from pathlib import Path
 
 
 def refuse(*paths: Path, overwrite: bool, option: str = "overwrite=True") -> None:
-    """Fail before the work is done rather than after it.
+    """Check that files can be written, before the work is done.
 
     Parameters
     ----------
-    paths : files that are to be written.
-    overwrite : whether regular files may be replaced.
-    option : what a user sets to allow it, for the message.
+    *paths : pathlib.Path
+        Files to be written.
+    overwrite : bool
+        Whether regular files may be replaced.
+    option : str, default="overwrite=True"
+        The option that allows it, for the message.
+
+    Raises
+    ------
+    FileExistsError
+        If a file exists and may not be replaced.
+    OSError
+        If a path is a folder, or lies in something that is not a folder.
     """
     for path in paths:
         _refuse_parent(path)
@@ -49,14 +59,25 @@ def _refuse_parent(path: Path) -> None:
 def whole(
     *paths: Path, overwrite: bool, option: str = "overwrite=True", make_folders: bool = False
 ) -> Iterator[list[Path]]:
-    """Names to write to; when all has gone well, the files get their real names, together.
+    """Yield temporary paths to write to; at the end of the block all files get their real names together.
 
-    If anything goes wrong, the files and the folders that were made for them are removed.
+    If anything fails, the files, and the folders that were created for them, are removed.
 
     Parameters
     ----------
-    paths, overwrite, option : as for `refuse`.
-    make_folders : whether to make the folders of the files where they are missing.
+    *paths : pathlib.Path
+        Files to be written.
+    overwrite : bool
+        Whether regular files may be replaced.
+    option : str, default="overwrite=True"
+        The option that allows it, for the message.
+    make_folders : bool, default=False
+        Whether to create missing folders.
+
+    Yields
+    ------
+    list of pathlib.Path
+        One temporary path per file.
     """
     refuse(*paths, overwrite=overwrite, option=option)
     token = secrets.token_hex(8)
@@ -83,7 +104,7 @@ def whole(
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make a folder and its parents, and add those that were missing to `made`."""
+    """Create a folder and its parents, and add those that were missing to `made`."""
     for each in [*reversed(folder.parents), folder]:
         if not each.is_dir():
             made.append(each)

@@ -1,7 +1,8 @@
-"""Says which training labels are wrong.
+"""Finds wrong training labels.
 
-An audit compares every label with what a network that had not seen it predicts, in units of the local noise,
-and separates wrong labels from clean ones (`theory.separation`). It asks nobody how many are wrong.
+An audit compares every label with the prediction of a model that has not seen it, in units of the local noise, and
+separates wrong labels from clean ones (`levelhead.audits.separation`). The share of wrong labels is estimated; you
+need not know it.
 
 >>> import numpy as np
 >>> from levelhead import audit
@@ -10,7 +11,7 @@ and separates wrong labels from clean ones (`theory.separation`). It asks nobody
 >>> y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=300)
 >>> y[:6] += 3
 >>> result = audit(X, y, random_state=0)
->>> result.issues.tolist()
+>>> sorted(result.issues.tolist())
 [0, 1, 2, 3, 4, 5]
 """
 
@@ -39,10 +40,40 @@ def audit(
 
     Parameters
     ----------
-    X, y : the table; numbers only (`levelhead.tabular_pipeline` takes categories, dates and gaps).
-    estimator : one of our estimators, perhaps at the end of a pipeline, which is cloned, never changed; or "network",
-        "trees" or "auto" for one with `n_members`. By default a `GCPRegressor`.
-    false_alarm_rate : share of clean labels that is accepted among those called wrong.
+    X : array-like of shape (n_samples, n_features)
+        Inputs, numbers only. For categories, dates and missing values, pass a `levelhead.tabular_pipeline` as
+        `estimator`.
+    y : array-like of shape (n_samples,)
+        Labels to check.
+    estimator : estimator, pipeline or {"network", "trees", "auto"}, default=None
+        A levelhead estimator, or a pipeline that ends in one; it is cloned, not changed. A name chooses one with
+        `n_members` members. By default "network", a `GCPRegressor`.
+    false_alarm_rate : float, default=0.05
+        Largest expected share of clean labels among the flagged ones.
+    n_members : int, default=5
+        Size of the ensemble. Used only if `estimator` is None or a name.
+    random_state : int, default=None
+        Seed. Used only if `estimator` is None or a name.
+
+    Returns
+    -------
+    Audit
+        The probability that each label is wrong, and the rows that are flagged.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no out-of-fold predictions to judge labels by.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from levelhead import audit
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> y = X[:, 0] + 0.05 * np.random.default_rng(0).normal(size=200)
+    >>> y[7] = 5.0
+    >>> audit(X, y, random_state=0).issues.tolist()
+    [7]
     """
     if estimator is None or isinstance(estimator, str):
         model = make(estimator or "network", n_members=n_members, random_state=random_state)  # type: ignore[arg-type]
@@ -52,9 +83,30 @@ def audit(
 
 
 def judge(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
-    """The audit of a model of ours, perhaps at the end of a pipeline, of the rows that it was fitted to.
+    """Audit the rows that a levelhead model was fitted to.
 
-    Missing cells that the pipeline fills in are allowed for (`Audit.allowing_for`).
+    Rows in which the pipeline filled in missing cells are judged with a larger variance; see `Audit.allowing_for`.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        A fitted levelhead estimator, or a fitted pipeline that ends in one.
+    X : array-like of shape (n_samples, n_features)
+        The inputs that the model was fitted to, in the same order.
+    y : array-like of shape (n_samples,)
+        The labels that the model was fitted to.
+    false_alarm_rate : float, default=0.05
+        Largest expected share of clean labels among the flagged ones.
+
+    Returns
+    -------
+    Audit
+        The probability that each label is wrong, and the rows that are flagged.
+
+    Raises
+    ------
+    TypeError
+        If the model cannot audit.
     """
     last = model[-1] if hasattr(model, "steps") else model
     if not hasattr(last, "audit"):
@@ -69,7 +121,18 @@ def judge(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> A
 
 
 def missing_cells(X: Any) -> NDArray[np.bool_]:
-    """Where an array, a pandas or a polars frame has no value; rows × columns."""
+    """Find the cells of a table that hold no value.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, pandas or polars frame
+        The table, n_samples × n_features.
+
+    Returns
+    -------
+    ndarray of bool, of shape (n_samples, n_features)
+        True where a cell is missing. A sparse matrix has no missing cells; the result has no columns then.
+    """
     if hasattr(X, "isna"):
         return np.asarray(X.isna(), dtype=bool)
     if hasattr(X, "get_columns"):  # polars, to which NaN is a number

@@ -1,12 +1,12 @@
 """Every loss as a value with its gradient, elementwise, in plain numpy: the readable reference.
 
-Each function below takes a label and the natural parameters of one model and returns the loss and its
-gradient, one array per parameter. All arguments have one shape; nothing is broadcast, nothing averaged.
+Each function below takes a label and the natural parameters of one model. It returns the loss and its gradient, one
+array per parameter. All arguments have one shape; nothing is broadcast and nothing is averaged.
 
 | function | model of y | natural parameters |
 |---|---|---|
 | `student`, `kl` | Student's t (3), by Algorithm 2 and by Algorithm 1, with equal gradients | m, ν, α, β |
-| `gaussian` | N(μ, V) by likelihood, the non-robust yardstick | μ, V |
+| `gaussian` | N(μ, V) by likelihood, the non-robust baseline | μ, V |
 | `beta_divergence`, `gamma_divergence` | N(μ, V) by β- or γ-divergence | μ, V |
 
 A `Loss` joins one of them to the links that turn the raw outputs of a network into its parameters:
@@ -35,7 +35,15 @@ _LARGEST = np.finfo(np.float64).max
 
 
 class LossAndGradient(NamedTuple):
-    """The loss of each label, and its derivative by each natural parameter in the order of the arguments."""
+    """The loss of each label and its gradient.
+
+    Attributes
+    ----------
+    value : ndarray
+        Loss of each label.
+    gradient : tuple of ndarray
+        Derivative by each natural parameter, in the order of the arguments.
+    """
 
     value: FloatArray
     gradient: tuple[FloatArray, ...]
@@ -45,6 +53,29 @@ def student(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: A
     """−ln t(y), the GCP loss as Student likelihood (Algorithm 2).
 
     `−lnΓ(α+½) + lnΓ(α) + ½ ln(2πσ) + (α+½) ln(1 + z²/(2σ))` with z = y − m and σ from (4).
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    m : array-like of the same shape
+        Locations.
+    nu : array-like of the same shape
+        ν > 0.
+    alpha : array-like of the same shape
+        α > 0.
+    beta : array-like of the same shape
+        β > 0.
+
+    Returns
+    -------
+    LossAndGradient
+        Value, and derivatives by m, ν, α and β.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
     """
     y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
     sigma = beta * (nu + 1) / nu  # eq. (4)
@@ -58,8 +89,31 @@ def student(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: A
 def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> LossAndGradient:
     """K, equation (11): the divergence from the posterior given y to the prior (Algorithm 1).
 
-    The gradient is taken with the posterior m′, ν′, α′, β′ held fixed, and equals that of `student`. The
-    value moves with both, so it is nothing to monitor or to search along: use `student` for that.
+    The gradient is taken with the posterior m′, ν′, α′, β′ held fixed, and equals that of `student`. The value depends
+    on both prior and posterior, so do not monitor it or use it in a line search; use `student` for that.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    m : array-like of the same shape
+        Locations.
+    nu : array-like of the same shape
+        ν > 0.
+    alpha : array-like of the same shape
+        α > 0.
+    beta : array-like of the same shape
+        β > 0.
+
+    Returns
+    -------
+    LossAndGradient
+        Value, and derivatives by m, ν, α and β.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
     """
     y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
     far, near, slope, log_growth = student_t.ratios(y - m, beta * (nu + 1) / nu)  # β/β′ is the near share
@@ -81,7 +135,27 @@ def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayL
 
 
 def gaussian(y: ArrayLike, mu: ArrayLike, variance: ArrayLike) -> LossAndGradient:
-    """−ln N(y; μ, V). Its derivative by V saturates at the largest float for absurd residuals."""
+    """−ln N(y; μ, V). Its derivative by V is limited to the largest float for huge residuals.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    mu : array-like of the same shape
+        Means.
+    variance : array-like of the same shape
+        Variances V > 0.
+
+    Returns
+    -------
+    LossAndGradient
+        Value, and derivatives by μ and V.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    """
     y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
     z = y - mu
     z2 = z * z / variance
@@ -92,7 +166,31 @@ def gaussian(y: ArrayLike, mu: ArrayLike, variance: ArrayLike) -> LossAndGradien
 
 
 def beta_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, beta: float) -> LossAndGradient:
-    """`−(1+β)/β · p(y)^β + ∫p^(1+β)` for p = N(μ, V); plus 1/β it tends to `gaussian` as β → 0."""
+    """The β-divergence `−(1+β)/β · p(y)^β + ∫p^(1+β)` for p = N(μ, V).
+
+    Plus 1/β it tends to `gaussian` as β → 0.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    mu : array-like of the same shape
+        Means.
+    variance : array-like of the same shape
+        Variances V > 0.
+    beta : float
+        β > 0; larger values give outliers less weight.
+
+    Returns
+    -------
+    LossAndGradient
+        Value, and derivatives by μ and V.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or β is not positive.
+    """
     y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
     _positive(beta=beta)
     z = y - mu
@@ -107,7 +205,31 @@ def beta_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, beta: f
 
 
 def gamma_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, gamma: float) -> LossAndGradient:
-    """`−(1+γ)/γ · p(y)^γ / (∫p^(1+γ))^(γ/(1+γ))`; plus 1 + 1/γ it tends to `gaussian` as γ → 0."""
+    """The γ-divergence `−(1+γ)/γ · p(y)^γ / (∫p^(1+γ))^(γ/(1+γ))` for p = N(μ, V).
+
+    Plus 1 + 1/γ it tends to `gaussian` as γ → 0.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    mu : array-like of the same shape
+        Means.
+    variance : array-like of the same shape
+        Variances V > 0.
+    gamma : float
+        γ > 0; larger values give outliers less weight.
+
+    Returns
+    -------
+    LossAndGradient
+        Value, and derivatives by μ and V.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or γ is not positive.
+    """
     y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
     _positive(gamma=gamma)
     z = y - mu
@@ -123,12 +245,16 @@ def gamma_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, gamma:
 class Loss:
     """A loss of network outputs: one output per natural parameter, the positive ones through a softplus.
 
-    Attributes
+    Parameters
     ----------
-    name : the name under which estimators and engine know it.
-    function : label and natural parameters → value and gradient.
-    parameters : names of the natural parameters, in the order of the outputs.
-    floors : for each parameter None (the output is the parameter) or a number c (it is softplus + c).
+    name : str
+        The name that estimators and engine use.
+    function : callable
+        Called with labels and natural parameters; returns value and gradient.
+    parameters : tuple of str
+        Names of the natural parameters, in the order of the outputs.
+    floors : tuple of (float or None)
+        For each parameter None (the output is the parameter) or a number c (the parameter is softplus(output) + c).
     """
 
     name: str
@@ -137,11 +263,40 @@ class Loss:
     floors: tuple[float | None, ...]
 
     def __call__(self, y: ArrayLike, *parameters: ArrayLike) -> LossAndGradient:
-        """Value and gradient in natural parameters."""
+        """Value and gradient in natural parameters.
+
+        Parameters
+        ----------
+        y : array-like
+            Labels.
+        *parameters : array-like of the same shape
+            Natural parameters, in the order of `parameters`.
+
+        Returns
+        -------
+        LossAndGradient
+            Value, and derivative by each parameter.
+        """
         return self.function(y, *parameters)
 
     def link(self, outputs: ArrayLike) -> tuple[FloatArray, ...]:
-        """Natural parameters from outputs of shape (…, number of parameters)."""
+        """Turn network outputs into natural parameters.
+
+        Parameters
+        ----------
+        outputs : array-like of shape (…, n_parameters)
+            Raw outputs.
+
+        Returns
+        -------
+        tuple of ndarray
+            Natural parameters, one array each.
+
+        Raises
+        ------
+        ValueError
+            If the last axis does not have one entry per parameter.
+        """
         columns = self._columns(outputs)
         return tuple(
             u if floor is None else np.logaddexp(0, u) + floor
@@ -149,7 +304,22 @@ class Loss:
         )
 
     def of_outputs(self, y: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Value and gradient in network outputs; the gradient has the shape of the outputs."""
+        """Value and gradient in network outputs.
+
+        Parameters
+        ----------
+        y : array-like of shape (…)
+            Labels.
+        outputs : array-like of shape (…, n_parameters)
+            Raw outputs.
+
+        Returns
+        -------
+        value : ndarray of shape (…)
+            Loss of each label.
+        gradient : ndarray of shape (…, n_parameters)
+            Derivative by each output.
+        """
         value, gradient = self.function(y, *self.link(outputs))
         columns = self._columns(outputs)
         by_output = [
@@ -171,7 +341,27 @@ class Loss:
 def gcp(
     form: Literal["student", "kl"] = "student", *, alpha_floor: float = 0.1, beta_floor: float = 0.0
 ) -> Loss:
-    """The GCP loss with the paper's links: m linear, ν and β softplus, α softplus + 0.1."""
+    """The GCP loss with the paper's links: m linear, ν and β softplus, α softplus + 0.1.
+
+    Parameters
+    ----------
+    form : {"student", "kl"}, default="student"
+        "student" is −ln t (Algorithm 2), "kl" is K of (11) (Algorithm 1). Their gradients are equal.
+    alpha_floor : float, default=0.1
+        Added to the softplus of α.
+    beta_floor : float, default=0.0
+        Added to the softplus of β.
+
+    Returns
+    -------
+    Loss
+        Parameters m, ν, α, β.
+
+    Raises
+    ------
+    ValueError
+        If `form` is not known.
+    """
     if form not in ("student", "kl"):
         raise ValueError(f"form is {form!r}; choose 'student' (Algorithm 2) or 'kl' (Algorithm 1)")
     function = student if form == "student" else kl
@@ -179,18 +369,55 @@ def gcp(
 
 
 def normal(*, variance_floor: float = 0.0) -> Loss:
-    """The Gaussian likelihood with a softplus variance."""
+    """The Gaussian likelihood with a softplus variance.
+
+    Parameters
+    ----------
+    variance_floor : float, default=0.0
+        Added to the softplus of the variance.
+
+    Returns
+    -------
+    Loss
+        Parameters μ and V.
+    """
     return Loss("gaussian", gaussian, ("mu", "variance"), (None, variance_floor))
 
 
 def beta_normal(beta: float, *, variance_floor: float = 0.0) -> Loss:
-    """The β-divergence to a Gaussian with a softplus variance."""
+    """The β-divergence to a Gaussian with a softplus variance.
+
+    Parameters
+    ----------
+    beta : float
+        β > 0.
+    variance_floor : float, default=0.0
+        Added to the softplus of the variance.
+
+    Returns
+    -------
+    Loss
+        Parameters μ and V.
+    """
     function = partial(beta_divergence, beta=beta)
     return Loss("beta", function, ("mu", "variance"), (None, variance_floor))
 
 
 def gamma_normal(gamma: float, *, variance_floor: float = 0.0) -> Loss:
-    """The γ-divergence to a Gaussian with a softplus variance."""
+    """The γ-divergence to a Gaussian with a softplus variance.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 0.
+    variance_floor : float, default=0.0
+        Added to the softplus of the variance.
+
+    Returns
+    -------
+    Loss
+        Parameters μ and V.
+    """
     function = partial(gamma_divergence, gamma=gamma)
     return Loss("gamma", function, ("mu", "variance"), (None, variance_floor))
 

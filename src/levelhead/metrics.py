@@ -1,17 +1,16 @@
-"""How good a prediction is: of the mean, of the variance, and of the whole distribution.
+"""Measures of a prediction: of the mean, of the variance, and of the whole distribution.
 
-Every measure takes the labels first and returns one number, averaged over the rows with `sample_weight`
-where that makes sense. Where `mean` and `var` describe a distribution they have the shape (n,) for a Gaussian
-or (n_members, n) for an equal-weight mixture of Gaussians, that is `member_mean` and `member_var` of a
-`Prediction`.
+Every measure takes the labels first and returns one number, averaged over the rows with `sample_weight` where that
+makes sense. `mean` and `var` of a distribution have the shape (n_samples,) for a Gaussian, or (n_members, n_samples)
+for an equal-weight mixture of Gaussians; these are `member_mean` and `member_var` of a `Prediction`.
 
 | question | measures |
 |---|---|
-| how far off is the mean? | `rmse`, `robust_r2` (wrong labels in the test set cannot fool it) |
-| does the variance know where the errors are? | `retention_curve`, `retention_auc`, `oracle_curve`, `ause` |
+| how far off is the mean? | `rmse`, `robust_r2` (not misled by wrong labels in the test set) |
+| does the variance predict the error? | `retention_curve`, `retention_auc`, `oracle_curve`, `ause` |
 | is the distribution right? | `nll`, `crps`, `coverage`, `pit`, `calibration_curve`, `calibration_error` |
 
-`get_scorer` gives each of them as a scorer for scikit-learn; greater is better, so losses are negated.
+`get_scorer` returns each of them as a scorer for scikit-learn. Greater is better, so losses are negated.
 
 >>> round(retention_auc(y=[0.0, 0.0, 0.0], mean=[3.0, 1.0, 0.0], var=[9.0, 4.0, 1.0]), 6)
 0.809989
@@ -40,23 +39,52 @@ _CUT = 3.0  # residuals beyond three robust standard deviations count as three
 
 
 def rmse(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Root of the mean squared error."""
+    """Root of the mean squared error.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,)
+        Predicted means.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights; equal by default.
+
+    Returns
+    -------
+    float
+        The error, in units of y.
+    """
     error, w = _errors(y, mean, sample_weight)
     return float(np.sqrt((w * error**2).sum()))
 
 
 def robust_r2(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Share of the spread that is explained, measured so that wrong labels cannot fool it.
+    """Share of the spread that is explained, measured so that wrong labels have little influence.
 
     `1 − τ²(y − mean)/τ²(y − median(y))` with the truncated mean square
 
         τ²(r) = mean of min(r², (3s)²),  s = median|r|/0.6745.
 
-    It is 1 for residuals of zero and 0 for the constant median, and near R² if all labels are right and not
-    too skewed (else it judges the bulk of the rows, where R² judges the few with large labels). As any
-    measure that survives wrong labels in up to half of the rows, it cannot tell a model that is right on
-    more than half and wrong on the rest from a right model with wrong labels. If more than half of the labels
-    are equal, their mean absolute deviation stands in for s in the denominator.
+    It is 1 for residuals of zero and 0 for the constant median. If all labels are correct and not too skewed, it is
+    near R². For skewed labels it measures the bulk of the rows, while R² measures the few with large labels. Like any
+    measure that tolerates wrong labels in up to half of the rows, it cannot distinguish a model that is right on more
+    than half of the rows from a right model with wrong labels. If more than half of the labels are equal, their mean
+    absolute deviation replaces s in the denominator.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels, some of which may be wrong.
+    mean : array-like of shape (n_samples,)
+        Predicted means.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights; equal by default.
+
+    Returns
+    -------
+    float
+        At most 1; higher is better.
     """
     residual, w = _errors(y, mean, sample_weight)
     labels = _checks.vector("y", y)
@@ -72,8 +100,22 @@ def robust_r2(y: ArrayLike, mean: ArrayLike, *, sample_weight: ArrayLike | None 
 def retention_curve(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> FloatArray:
     """RMSE(n) for n = 0, …, N−1: the error that remains without the n rows of largest variance.
 
-    Rows tied in variance each enter with their group's mean squared error, so the order of rows does not
+    Rows with equal variance each enter with the mean squared error of their group, so the order of rows does not
     matter. The variance may be infinite; only its order counts.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,)
+        Predicted means.
+    var : array-like of shape (n_samples,)
+        Predicted variances, or any other measure of uncertainty.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        RMSE(0), …, RMSE(N−1).
     """
     error, _ = _errors(y, mean, None)
     uncertainty = _checks.not_nan("var", _checks.real("var", var))
@@ -82,33 +124,109 @@ def retention_curve(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> FloatArray
 
 
 def oracle_curve(y: ArrayLike, mean: ArrayLike) -> FloatArray:
-    """The lowest retention curve there can be: the rows are left out in the order of their true errors."""
+    """The lowest possible retention curve: rows are left out in the order of their true errors.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,)
+        Predicted means.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        RMSE(0), …, RMSE(N−1).
+    """
     error, _ = _errors(y, mean, None)
     return _retained_rmse(error**2, error**2)
 
 
 def retention_auc(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> float:
-    """Area under the retention curve, `1/(N−1) Σ_{n=0}^{N−2} (RMSE(n) + RMSE(n+1))/2`; small is good."""
+    """Area under the retention curve, `1/(N−1) Σ_{n=0}^{N−2} (RMSE(n) + RMSE(n+1))/2`.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,)
+        Predicted means.
+    var : array-like of shape (n_samples,)
+        Predicted variances, or any other measure of uncertainty.
+
+    Returns
+    -------
+    float
+        The area, in units of y; lower is better.
+    """
     return _area(retention_curve(y, mean, var))
 
 
 def ause(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> float:
-    """Area between the retention curve and the oracle's, in units of y; 0 if the variance knows best."""
+    """Area between the retention curve and the lowest possible one.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,)
+        Predicted means.
+    var : array-like of shape (n_samples,)
+        Predicted variances, or any other measure of uncertainty.
+
+    Returns
+    -------
+    float
+        The area, in units of y; 0 if the variance orders the rows as their errors do.
+    """
     return retention_auc(y, mean, var) - _area(oracle_curve(y, mean))
 
 
 def nll(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Mean of −ln p(y) for a Gaussian or a mixture of Gaussians."""
+    """Mean of −ln p(y) for a Gaussian or a mixture of Gaussians.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples)
+        Predicted means.
+    var : array-like of the shape of `mean`
+        Predicted variances.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights; equal by default.
+
+    Returns
+    -------
+    float
+        The mean; lower is better.
+    """
     labels, mixture, w = _distribution(y, mean, var, sample_weight)
     return float(-(w * mixture.logpdf(labels)).sum())
 
 
 def crps(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Mean continuous ranked probability score, `∫(F(t) − 1{t ≥ y})² dt`, in units of y.
+    """Mean continuous ranked probability score, `∫(F(t) − 1{t ≥ y})² dt`.
 
     With `a(z, s) = E|z + s·ε|`, ε ~ N(0, 1), it is (Grimit et al., 2006)
 
         mean_k a(y − m_k, s_k) − ½ mean_kl a(m_k − m_l, √(V_k + V_l)).
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples)
+        Predicted means.
+    var : array-like of the shape of `mean`
+        Predicted variances.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights; equal by default.
+
+    Returns
+    -------
+    float
+        The mean score, in units of y; lower is better.
     """
     labels, mixture, w = _distribution(y, mean, var, sample_weight)
     m, s = mixture.location, mixture.scale
@@ -120,7 +238,29 @@ def crps(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayL
 def coverage(
     y: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Share of the labels within their interval, ends included."""
+    """Share of the labels inside their interval, ends included.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    lower : array-like of shape (n_samples,)
+        Lower ends of the intervals.
+    upper : array-like of shape (n_samples,)
+        Upper ends of the intervals.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights; equal by default.
+
+    Returns
+    -------
+    float
+        The share, from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If a lower end exceeds its upper end.
+    """
     labels = _checks.vector("y", y)
     ends = []
     for name, value in (("lower", lower), ("upper", upper)):
@@ -129,21 +269,42 @@ def coverage(
         ends.append(end)
     crossed = np.flatnonzero(ends[0] > ends[1])
     if crossed.size:
-        raise ValueError(
-            f"lower exceeds upper in {crossed.size} rows (first at row {crossed[0]}); swap them?"
-        )
+        raise ValueError(f"lower exceeds upper in {crossed.size} rows (first at row {crossed[0]}); swap them")
     inside = (ends[0] <= labels) & (labels <= ends[1])
     return float((_checks.weights(sample_weight, labels.size) * inside).sum())
 
 
 def pit(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> FloatArray:
-    """The probability integral transform F(y) of every label; uniform if the distribution is right."""
+    """The probability integral transform F(y) of every label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples)
+        Predicted means.
+    var : array-like of the shape of `mean`
+        Predicted variances.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Values from 0 to 1; uniform if the predicted distributions are right.
+    """
     labels, mixture, _ = _distribution(y, mean, var, None)
     return mixture.cdf(labels)
 
 
 class CalibrationCurve(NamedTuple):
-    """For each expected probability the observed share of labels below that quantile."""
+    """Expected and observed share of labels below each quantile.
+
+    Attributes
+    ----------
+    expected : ndarray of shape (n_levels,)
+        Probabilities of the quantiles.
+    observed : ndarray of shape (n_levels,)
+        Share of the labels below each quantile.
+    """
 
     expected: FloatArray
     observed: FloatArray
@@ -157,7 +318,26 @@ def calibration_curve(
     levels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> CalibrationCurve:
-    """Expected and observed share of labels below each quantile; the default levels are 0.01, …, 0.99."""
+    """Expected and observed share of labels below each quantile.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples)
+        Predicted means.
+    var : array-like of the shape of `mean`
+        Predicted variances.
+    levels : array-like of shape (n_levels,), default=None
+        Probabilities of the quantiles; 0.01, 0.02, …, 0.99 by default.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights; equal by default.
+
+    Returns
+    -------
+    CalibrationCurve
+        The levels, and the observed share at each.
+    """
     expected = np.arange(1, 100) / 100 if levels is None else _checks.vector("levels", levels)
     values = pit(y, mean, var)
     w = _checks.weights(sample_weight, values.size)
@@ -170,9 +350,25 @@ def calibration_curve(
 def calibration_error(
     y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Area between the calibration curve and the diagonal, ∫|observed(p) − p| dp, exactly; 0 to ½.
+    """Area between the calibration curve and the diagonal, ∫|observed(p) − p| dp, computed exactly.
 
     It is the Wasserstein distance of the PIT values from the uniform distribution.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples)
+        Predicted means.
+    var : array-like of the shape of `mean`
+        Predicted variances.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights; equal by default.
+
+    Returns
+    -------
+    float
+        The area, from 0 to ½; lower is better.
     """
     values = pit(y, mean, var)
     w = _checks.weights(sample_weight, values.size)
@@ -184,16 +380,22 @@ def calibration_error(
 
 @dataclass(frozen=True)
 class Scorer:
-    """A measure as scikit-learn wants it: called with (estimator, X, y), greater is better.
+    """A measure as a scikit-learn scorer: called with (estimator, X, y), greater is better.
 
-    Attributes
+    Parameters
     ----------
-    name : what `get_scorer` knows it by.
-    function : the measure, called with the labels and what `wants` says.
-    sign : −1 for losses.
-    wants : "mean" (`predict`), "moments" (mean and variance) or "members" (those of every member).
-    weighted : whether the measure takes a sample_weight.
-    request : whether to ask for the sample_weight that metadata routing carries; see `set_score_request`.
+    name : str
+        The name that `get_scorer` takes.
+    function : callable
+        The measure. It is called with the labels and the quantities that `wants` names.
+    sign : float
+        −1 for losses, 1 otherwise.
+    wants : {"mean", "moments", "members"}
+        "mean" (`predict`), "moments" (mean and variance) or "members" (mean and variance of every member).
+    weighted : bool, default=True
+        Whether the measure takes a sample_weight.
+    request : bool or str, default=None
+        Whether to request the sample_weight from metadata routing; see `set_score_request`.
     """
 
     name: str
@@ -204,26 +406,65 @@ class Scorer:
     request: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score of the estimator on X, y."""
+        """Score an estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted estimator.
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; equal by default.
+
+        Returns
+        -------
+        float
+            The score; greater is better.
+
+        Raises
+        ------
+        ValueError
+            If weights are given to a measure that takes none.
+        """
         if sample_weight is not None and not self.weighted:
             raise ValueError(f"{self.name} takes no sample_weight; leave it out")
         options = {"sample_weight": sample_weight} if self.weighted else {}
-        return self.sign * self.function(y, *self._answer(estimator, X), **options)
+        return self.sign * self.function(y, *self._predicted(estimator, X), **options)
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> "Scorer":
-        """A copy that asks metadata routing for the sample_weight (True, or its alias), or declines it."""
+        """Return a copy that requests the sample_weight from metadata routing, or declines it.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True, or the alias of the weights, to request them; False to decline them.
+
+        Returns
+        -------
+        Scorer
+            The copy.
+        """
         return replace(self, request=sample_weight)
 
     def get_metadata_routing(self) -> Any:
-        """What metadata routing asks a scorer."""
+        """Return the request for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+            The request.
+        """
         from sklearn.utils.metadata_routing import MetadataRequest
 
-        asked = MetadataRequest(owner=self)
+        request = MetadataRequest(owner=self)
         if self.weighted:
-            asked.score.add_request(param="sample_weight", alias=self.request)
-        return asked
+            request.score.add_request(param="sample_weight", alias=self.request)
+        return request
 
-    def _answer(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
+    def _predicted(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
         if self.wants == "mean":
             return (estimator.predict(X),)
         prediction = predict_dist(estimator, X)
@@ -249,17 +490,54 @@ SCORERS: Mapping[str, Scorer] = MappingProxyType(
 
 
 def get_scorer(name: str) -> Scorer:
-    """The scorer of this name, for `scoring=` of scikit-learn's searches and cross-validation."""
+    """Return a scorer for the argument `scoring` of scikit-learn's searches and cross-validation.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SCORERS`, for example "neg_crps" or "robust_r2".
+
+    Returns
+    -------
+    Scorer
+        The scorer.
+
+    Raises
+    ------
+    ValueError
+        If there is no scorer of this name.
+
+    Examples
+    --------
+    >>> get_scorer("neg_crps").sign
+    -1
+    """
     if name not in SCORERS:
         raise ValueError(f"there is no scorer {name!r}; choose one of {', '.join(SCORERS)}")
     return SCORERS[name]
 
 
 def predict_dist(estimator: Any, X: Any) -> Prediction:
-    """The `Prediction` of any estimator that has one to give.
+    """Return the `Prediction` of any estimator that predicts a distribution.
 
-    Pipelines and searches are looked through; an estimator that only knows `predict(X, return_std=True)`
-    gives a Gaussian.
+    Works through pipelines and searches. An estimator that only has `predict(X, return_std=True)` gives a Gaussian.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator, pipeline or search.
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+
+    Returns
+    -------
+    Prediction
+        One distribution per row.
+
+    Raises
+    ------
+    TypeError
+        If the estimator only predicts means.
     """
     if hasattr(estimator, "predict_dist"):
         prediction: Prediction = estimator.predict_dist(X)
@@ -271,7 +549,7 @@ def predict_dist(estimator: Any, X: Any) -> Prediction:
         return predict_dist(estimator[-1], before.transform(X) if len(before) else X)
     if "return_std" not in inspect.signature(estimator.predict).parameters:
         raise TypeError(
-            f"{type(estimator).__name__} gives no distribution: it needs predict_dist(X) or "
+            f"{type(estimator).__name__} does not predict a distribution: it needs predict_dist(X) or "
             "predict(X, return_std=True)"
         )
     mean, std = estimator.predict(X, return_std=True)
@@ -295,11 +573,13 @@ def _distribution(
 
 def _one_per_row(name: str, array: FloatArray, n: int) -> None:
     if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape} but y has {n} rows; give one number a row")
+        raise ValueError(f"{name} has shape {array.shape} but y has {n} rows; give one number per row")
 
 
 def _retained_rmse(squared_error: FloatArray, uncertainty: FloatArray) -> FloatArray:
-    order = np.lexsort((squared_error, uncertainty))  # errors too, so that sums round alike in any order
+    order = np.lexsort(
+        (squared_error, uncertainty)
+    )  # errors too, so that sums are rounded alike in any order of rows
     _, first, size = np.unique(uncertainty[order], return_index=True, return_counts=True)
     shared = np.repeat(np.add.reduceat(squared_error[order], first) / size, size)
     kept = np.arange(1, shared.size + 1)
@@ -331,7 +611,7 @@ def _weighted_median(values: FloatArray, w: FloatArray) -> float:
     order = np.argsort(values)
     below = np.cumsum(w[order])
     half = 0.5 * below[-1]
-    slack = 1e-12 * below[-1]  # equal weights must find the same two middle rows whatever their rounding
+    slack = 1e-12 * below[-1]  # equal weights must find the same two middle rows in spite of rounding
     low = np.searchsorted(below, half - slack)
     high = np.searchsorted(below, half + slack)
     return float(0.5 * (values[order[low]] + values[order[high]]))

@@ -128,7 +128,7 @@ def test_absurd_labels_do_no_harm():
 @pytest.mark.parametrize(
     ("z", "options", "message"),
     [
-        (np.zeros(5), {}, "5 residuals cannot tell"),
+        (np.zeros(5), {}, "5 residuals are too few"),
         (np.zeros(50), {}, "exactly 0"),
         ([np.nan] * 2 + [1.0] * 20, {}, "2 residuals are not finite"),
         (np.ones(20), {"contamination": 1.5}, r"contamination is 1\.5"),

@@ -91,7 +91,7 @@ def test_a_model_without_distributions_is_told_so(small: Path) -> None:
     (small / "new.csv").write_text("x\n1\n")
     code, said = failure("predict", "line", "new.csv", "-o", "out.csv")
     assert code == 1
-    assert "LinearRegression gives no distribution" in said
+    assert "LinearRegression does not predict a distribution" in said
 
 
 def test_a_row_that_breaks_half_way_leaves_no_file(

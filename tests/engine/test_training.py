@@ -238,7 +238,7 @@ class TestStopping:
         assert network.score_curve[0] == pytest.approx(expected, rel=1e-5)
 
     def test_needs_held_out_rows(self, data, small, quick):
-        with pytest.raises(ValueError, match="job 0: held_out: no rows are named"):
+        with pytest.raises(ValueError, match="job 0: held_out: no rows are given"):
             train(small, quick, [Job()], stopping=Stopping(), **data)
 
 
@@ -274,12 +274,12 @@ class TestTrouble:
     @pytest.mark.parametrize(
         ("job", "message"),
         [
-            (Job(rows=np.array([0, 60])), "job 0: rows: indices run from 0 to 60, the data has 60 rows"),
-            (Job(rows=np.array([-1])), "indices run from -1"),
+            (Job(rows=np.array([0, 60])), "job 0: rows: indices range from 0 to 60, the data has 60 rows"),
+            (Job(rows=np.array([-1])), "indices range from -1"),
             (Job(rows=np.zeros(60, bool)), "a mask was given"),
-            (Job(rows=np.array([], dtype=int)), "no rows are named"),
-            (Job(rows=np.array([0.5])), "need a vector of whole numbers, got float64"),
-            (Job(X=np.zeros((5, 3), np.float32)), "X and y are needed"),
+            (Job(rows=np.array([], dtype=int)), "no rows are given"),
+            (Job(rows=np.array([0.5])), "give a vector of whole numbers, got float64"),
+            (Job(X=np.zeros((5, 3), np.float32)), "give X and y"),
             (Job(initial_outputs=(1.0,)), "initial_outputs has 1 numbers for 4 outputs"),
             (Job(start=Network(Architecture(1, (), 1), np.zeros(2, np.float32))), "another architecture"),
         ],
@@ -293,7 +293,7 @@ class TestTrouble:
             train(small, replace(quick, objective=engine.gaussian()), [Job()], **data)
         with pytest.raises(ValueError, match=r"X has 60 rows, y has shape \(59,\)"):
             train(small, quick, [Job()], X=data["X"], y=data["y"][:-1])
-        with pytest.raises(ValueError, match="X and y are needed"):
+        with pytest.raises(ValueError, match="give X and y"):
             train(small, quick, [Job()])
 
 

@@ -136,8 +136,8 @@ def test_a_module_that_is_not_listed_is_not_even_imported(good, tmp_path):
         ({}, "unknown kind"),
         ({"float": "1e5"}, "damaged"),
         ({"array": 10**6}, "damaged"),
-        ({"array": -1}, "should"),
-        ({"array": True}, "should"),
+        ({"array": -1}, "instead of the number"),
+        ({"array": True}, "instead of the number"),
         ({"same": 12345}, "damaged"),
         ({"dtype": "O8,f4"}, "does not occur"),
         ({"numpy type": "object"}, "does not occur"),
@@ -151,11 +151,11 @@ def test_a_module_that_is_not_listed_is_not_even_imported(good, tmp_path):
         ({"instance": "sklearn.pipeline.Pipeline", "number": 50}, "damaged"),
         (
             {"record": "polars.Datetime", "fields": {"time_unit": "us", "time_zone": "../../etc/passwd"}},
-            "no time zone",
+            "time zone",
         ),
         (
             {"record": "pandas.DatetimeTZDtype", "fields": {"unit": "ns", "tz": "dateutil//etc/passwd"}},
-            "no time zone",
+            "time zone",
         ),
         ({"record": "levelhead.theory.calibration.Calibration", "fields": {"factor": 1.0}}, "needed"),
     ],
@@ -228,7 +228,7 @@ def test_an_array_that_is_copied_without_end(good, tmp_path):
     members["arrays/0.npy"] = npy(np.ones(10**5))
     copied = {"mean": {"array": 0}, "var": {"array": 0}, "alpha": None, "sigma": None}
     step(document, 0)["copies"] = [{"record": "levelhead.prediction.Prediction", "fields": copied}] * 10**5
-    refused(written(tmp_path / "m", document, members), "over and over")
+    refused(written(tmp_path / "m", document, members), "too many times")
 
 
 def test_something_else_in_place_of_a_network(good, tmp_path):

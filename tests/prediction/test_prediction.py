@@ -346,7 +346,7 @@ def test_repr_of_many_rows_without_trust():
         ((np.array([1.0, "a"], dtype=object), [1.0, 1.0]), "mean holds something that is not a number"),
         (([10**400], [1.0]), "mean holds something that is not a number"),
         (([1j], [1.0]), "mean has dtype complex128"),
-        (([[1.0], [1.0, 2.0]], [1.0]), "mean is no rectangular array"),
+        (([[1.0], [1.0, 2.0]], [1.0]), "mean is not a rectangular array"),
     ],
 )
 def test_bad_input_is_named(arguments, message):
@@ -378,4 +378,4 @@ def test_bad_questions_are_named(ensemble):
 
 
 def test_the_examples_in_the_docstrings():
-    assert doctest.testmod(prediction) == (0, prediction.__doc__.count(">>>"))
+    assert doctest.testmod(prediction).failed == 0

@@ -147,7 +147,7 @@ def test_progress_is_shown_on_request_only(dataset, capsys):
 
 def test_what_cannot_be_audited_is_refused(rows):
     x, y, _ = rows
-    with pytest.raises(TypeError, match="gives Tensor; it must end in a GCPHead"):
+    with pytest.raises(TypeError, match="returns Tensor; it must end in a GCPHead"):
         robust.label_audit(TensorDataset(x, y), torch.nn.Linear(1, 1))
     with pytest.raises(ValueError, match="no batches"):
         robust.label_audit([], Known())

@@ -1,4 +1,4 @@
-"""Judging labels from residuals of predictions that have not seen them. Knows no estimator."""
+"""Judges labels by the residuals of predictions that have not seen them. Works without any estimator."""
 
 from levelhead.audits.audit import LEAST_ROWS, Audit
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination

@@ -1,4 +1,4 @@
-"""The verdict on every label: probabilities, which labels are called wrong, and the result in words."""
+"""The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,21 +21,39 @@ LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong lab
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """The verdict on every label; one entry a row in each array.
+    """The result of an audit; every array has one entry per row.
+
+    Made by `levelhead.audit`, by `audit` of a fitted estimator, and by `Audit.from_residuals`.
 
     Attributes
     ----------
-    given_label, predicted_label : the label as given, and as predicted without having seen it.
-    std : standard deviation of the clean label around the prediction.
-    z : (given − predicted)/std.
-    p_outlier : probability that the label is wrong.
-    label_quality : 1 − p_outlier, from 0 (surely wrong) to 1.
-    is_label_issue : the verdict: as many of the most suspect labels as keep the expected share of false
-        alarms among them below `false_alarm_rate`.
-    alpha : α of the prediction: where it is small, the training labels nearby held wrong ones. NaN if the
-        model has none.
-    separation : the fit behind it: share of wrong labels, its standard error, width of the clean noise.
-    false_alarm_rate : the level the verdict keeps to.
+    given_label : ndarray of shape (n_samples,)
+        The label as it was given.
+    predicted_label : ndarray of shape (n_samples,)
+        The label as predicted by a model that has not seen it.
+    std : ndarray of shape (n_samples,)
+        Standard deviation of the clean label around the prediction.
+    z : ndarray of shape (n_samples,)
+        (given − predicted)/std.
+    p_outlier : ndarray of shape (n_samples,)
+        Probability that the label is wrong.
+    label_quality : ndarray of shape (n_samples,)
+        1 − p_outlier, from 0 (certainly wrong) to 1.
+    is_label_issue : ndarray of bool, of shape (n_samples,)
+        Whether the label is flagged as wrong. As many of the most suspect labels are flagged as keep the expected
+        share of false alarms among them below `false_alarm_rate`.
+    issues : ndarray of int
+        The flagged rows, most suspect first.
+    alpha : ndarray of shape (n_samples,)
+        α of the prediction. It is small where training labels nearby were wrong. NaN if the model has no α.
+    separation : ContaminationEstimate
+        The fit behind the result: share of wrong labels, its standard error, width of the clean noise.
+    false_alarm_rate : float
+        Largest expected share of clean labels among the flagged ones.
+    contamination : float
+        Estimated share of wrong labels.
+    contamination_interval : tuple of float
+        Interval of about 95 % for that share.
     """
 
     given_label: FloatArray
@@ -67,10 +85,30 @@ class Audit:
 
         Parameters
         ----------
-        given, predicted : labels and predicted means.
-        variance : the model's variance of each label, right up to a common factor; or, together with a
-            `separation` that was fitted elsewhere, the variance that this one was fitted with.
-        alpha : α of each prediction, if the model has one.
+        given : array-like of shape (n_samples,)
+            Labels as given.
+        predicted : array-like of shape (n_samples,)
+            Predicted means, from a model that has not seen these labels.
+        variance : array-like of shape (n_samples,), or float
+            The model's variance of each label, correct up to a common factor. With a `separation` that was fitted to
+            other rows, the variance on the scale that it was fitted with.
+        alpha : array-like of shape (n_samples,), default=None
+            α of each prediction, if the model has one.
+        separation : ContaminationEstimate, default=None
+            The fit of an audit of other rows. By default it is fitted to these rows.
+        false_alarm_rate : float, default=0.05
+            Largest expected share of clean labels among the flagged ones.
+
+        Returns
+        -------
+        Audit
+            The result, one entry per row.
+
+        Raises
+        ------
+        ValueError
+            If labels or predictions are not finite, if there are fewer than 10 rows to fit to, or if all labels are
+            equal.
         """
         y, mean = vector("given", given), vector("predicted", predicted)
         level = check_share("false_alarm_rate", false_alarm_rate)
@@ -107,14 +145,14 @@ class Audit:
 
     @property
     def issues(self) -> NDArray[np.intp]:
-        """Rows whose labels are called wrong, the most suspect first."""
+        """Rows of the flagged labels, most suspect first."""
         rows = np.flatnonzero(self.is_label_issue)
         order = np.lexsort((-np.abs(self.z[rows]), -self.p_outlier[rows]))
         return rows[order]
 
     @property
     def contamination(self) -> float:
-        """Estimated share of wrong labels, also of those that cannot be told from clean ones."""
+        """Estimated share of wrong labels, including those that cannot be distinguished from clean ones."""
         return self.separation.contamination
 
     @property
@@ -124,7 +162,18 @@ class Audit:
         return max(0.0, self.contamination - width), min(1.0, self.contamination + width)
 
     def at(self, false_alarm_rate: float) -> "Audit":
-        """The same audit with another level for false alarms."""
+        """Return the same audit with another limit for false alarms.
+
+        Parameters
+        ----------
+        false_alarm_rate : float
+            Largest expected share of clean labels among the flagged ones.
+
+        Returns
+        -------
+        Audit
+            A new audit with the same probabilities and other flags.
+        """
         level = check_share("false_alarm_rate", false_alarm_rate)
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return Audit(
@@ -132,15 +181,21 @@ class Audit:
         )
 
     def allowing_for(self, gaps: ArrayLike) -> "Audit":
-        """The same audit for rows some of whose inputs were missing and filled in by a guess.
+        """Return the same audit, corrected for missing inputs that were filled in.
 
-        A guess makes an honest error larger, and a model that has seen few rows with the same gap does not know by
-        how much. So that guessed inputs are not taken for wrong labels, the audit learns from all rows what a
-        gap in each column adds to the variance, and separates wrong labels from clean ones anew.
+        A filled-in value makes the error of a clean label larger. A model that has seen few rows with the same gap does
+        not know by how much. So that such rows are not flagged for it, the audit estimates from all rows what a gap in
+        each column adds to the variance, and then separates wrong labels from clean ones again.
 
         Parameters
         ----------
-        gaps : rows × columns, true where a cell was missing.
+        gaps : array-like of bool, of shape (n_samples, n_features)
+            True where a cell was missing.
+
+        Returns
+        -------
+        Audit
+            A new audit; this one if there are no gaps.
         """
         missing = np.asarray(gaps, dtype=bool)
         missing = missing[:, missing.any(axis=0)]
@@ -159,7 +214,13 @@ class Audit:
         )
 
     def summary(self) -> str:
-        """The result in plain words."""
+        """Return the result in words.
+
+        Returns
+        -------
+        str
+            A few lines: share of wrong labels, number of flagged labels, the most suspect rows.
+        """
         n, found = len(self), int(self.is_label_issue.sum())
         low, high = self.contamination_interval
         trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
@@ -186,7 +247,18 @@ class Audit:
         return self.summary()
 
     def plot(self) -> Any:
-        """A matplotlib figure: given against expected labels, residuals in units of the noise, probabilities."""
+        """Plot given against expected labels, residuals in units of the noise, and probabilities.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A figure with three panels.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
         plt = needed("matplotlib.pyplot", "Audit.plot", "plot")
         figure, (labels, scores, chances) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
         wrong = self.is_label_issue
@@ -210,7 +282,18 @@ class Audit:
         return figure
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
-        """A frame with one row a label."""
+        """Return a table with one row per label.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, default="pandas"
+            The library whose data frame is returned.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One column per attribute.
+        """
         columns = (
             "given_label",
             "predicted_label",
@@ -225,7 +308,20 @@ class Audit:
 
 
 def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
-    """The largest set of labels whose mean probability to be clean stays within the rate."""
+    """Choose the largest set of labels whose expected share of clean ones stays within a limit.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n_samples,)
+        Probability that each label is wrong.
+    false_alarm_rate : float
+        Largest expected share of clean labels in the set.
+
+    Returns
+    -------
+    ndarray of bool, of shape (n_samples,)
+        Whether each label is in the set.
+    """
     order = np.argsort(-p, kind="stable")
     expected = np.cumsum(1 - p[order]) / np.arange(1, p.size + 1)
     chosen = np.zeros(p.size, dtype=bool)

@@ -1,8 +1,8 @@
-"""Separates clean labels from wrong ones by their residuals: the share ε, and the variance of the clean ones.
+"""Separates clean labels from wrong ones by their residuals: the share of wrong labels, and the clean variance.
 
-Near 0 the scaled residuals r = z/√V are a core, the clean labels, on a background of wrong labels that is
-flat or rises outwards. Share and width of the core are fitted to the histogram of |r| inside a window;
-whatever the core does not explain is wrong. Nothing is assumed about labels further out.
+Near 0 the scaled residuals r = z/√V form a core, the clean labels, on a background of wrong labels whose density is
+flat or rises outwards. The share and the width of the core are fitted to the histogram of |r| inside a window. What
+the core does not explain is wrong. Nothing is assumed about labels further out.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
@@ -37,17 +37,28 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class ContaminationEstimate:
-    """How many labels are wrong, and how far the clean ones scatter.
+    """The share of wrong labels, and the variance of the clean ones.
 
     Attributes
     ----------
-    contamination : share of wrong labels.
-    standard_error : of `contamination`, from the information matrix of the fit; 0 if ε was given.
-    scale : of the core, in units of r = z/√V.
-    tail : 1/degrees of freedom of a Student core; 0 for a Gaussian one.
-    background, slope, window : share of labels that are wrong and inside the window |r| ≤ `window`, where
-        their density grows like |r|^slope.
-    n : number of residuals.
+    contamination : float
+        Share of wrong labels, from 0 to 1.
+    standard_error : float
+        Standard error of `contamination`, from the information matrix of the fit; 0 if the share was given.
+    scale : float
+        Scale of the core, in units of r = z/√V.
+    tail : float
+        1/degrees of freedom of a Student core; 0 for a Gaussian one.
+    background : float
+        Share of labels that are wrong and lie inside the window |r| ≤ `window`.
+    slope : float
+        Inside the window the density of wrong labels grows like |r|^slope.
+    window : float
+        End of the window, in units of r.
+    n : int
+        Number of residuals.
+    variance_ratio : float
+        Variance of the clean labels divided by the variance that the residuals were scaled by.
     """
 
     contamination: float
@@ -63,13 +74,25 @@ class ContaminationEstimate:
 
     @property
     def variance_ratio(self) -> float:
-        """Variance of the clean labels over the variance that the residuals were scaled by."""
+        """Variance of the clean labels divided by the variance that the residuals were scaled by."""
         return self.scale**2 / (1 - 2 * self.tail)
 
     def probability(self, z: ArrayLike, variance: ArrayLike) -> FloatArray:
-        """Posterior probability that each label is wrong, given its residual and the fitted shares.
+        """Return the posterior probability that each label is wrong.
 
-        Half a wrong label is granted even where none was found, so that a far label is suspect anyway.
+        At least half a wrong label is assumed among the n, so that a far label is suspect even if none was found.
+
+        Parameters
+        ----------
+        z : array-like of shape (n_samples,)
+            Residuals, label minus predicted mean.
+        variance : array-like of shape (n_samples,)
+            Variance of each residual, on the scale used in the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Probabilities from 0 to 1.
         """
         r = np.abs(np.asarray(z, dtype=np.float64)) / np.sqrt(np.asarray(variance, dtype=np.float64))
         inside = np.minimum(r, self.window) / self.window
@@ -91,16 +114,38 @@ def estimate_contamination(
 ) -> ContaminationEstimate:
     """Estimate the share of wrong labels and the variance of the clean ones from residuals.
 
-    Use residuals of predictions that have not seen the labels (out of fold): others are too small.
+    Use residuals of predictions that have not seen the labels (out of fold). Others are too small.
 
     Parameters
     ----------
-    z : residuals, label minus predicted mean.
-    variance : what the model thinks of their variance up to a common factor, say the prognostic one.
-    contamination : the share, if it is known; only the rest is fitted then.
-    core : "gaussian" where clean noise is Gaussian and its variance known up to the factor (a window of five
-        scales); "student" where variances are themselves estimates or clean noise has heavier tails (a
-        window of twenty scales, degrees of freedom from three to ∞ by fit).
+    z : array-like of shape (n_samples,)
+        Residuals, label minus predicted mean.
+    variance : array-like of shape (n_samples,)
+        The model's variance of each label, correct up to a common factor; for example the prognostic variance (6).
+    contamination : float, default=None
+        Share of wrong labels, if it is known. Only the rest is fitted then.
+    core : {"gaussian", "student"}, default="gaussian"
+        "gaussian" if the clean noise is Gaussian and its variance is known up to the factor; the window is five scales
+        wide. "student" if the variances are estimates themselves, or if the clean noise has heavier tails; the window
+        is twenty scales wide and three to ∞ degrees of freedom are fitted.
+
+    Returns
+    -------
+    ContaminationEstimate
+        The share of wrong labels, its standard error, and the fitted core and background.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 10 residuals, if some are not finite, or if more than half of them are exactly 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> z = np.concatenate([rng.normal(size=950), rng.normal(0, 20, size=50)])
+    >>> round(estimate_contamination(z, np.ones(1000)).contamination, 2)
+    0.06
     """
     z, variance = np.broadcast_arrays(np.asarray(z, dtype=np.float64), np.asarray(variance, dtype=np.float64))
     _check(z, variance, contamination, core)
@@ -116,8 +161,8 @@ class _Fit:
     """Penalised maximum likelihood of a core on a power-law background, for binned |r|.
 
     Coordinates: ln scale, logit of the share of wrong labels, logit of the share of those inside the window,
-    slope, tail. One imagined label at the window's edge keeps the slope at 0, and one unit of log likelihood
-    keeps the core Gaussian, until there is evidence.
+    slope, tail. One virtual label at the edge of the window keeps the slope at 0, and a penalty of one unit of
+    log likelihood keeps the core Gaussian, until there is evidence.
     """
 
     def __init__(
@@ -210,7 +255,7 @@ class _Fit:
     def standard_error(self) -> float:
         """Of ε̂, from the expected information of the counts in the coordinates that are free."""
         at = self.at.copy()
-        at[1] = max(at[1], logit(0.5 / self.n))  # half a wrong label: none found is not "surely none"
+        at[1] = max(at[1], logit(0.5 / self.n))  # half a wrong label: none found does not prove none
         lower, upper = np.transpose(self.bounds)
         free = np.flatnonzero((at > lower + 1e-9) & (at < upper - 1e-9))
         shares, derivatives = self.shares(at)
@@ -254,7 +299,9 @@ def _check(z: FloatArray, variance: FloatArray, contamination: float | None, cor
     if core not in _REACH:
         raise ValueError(f"core is {core!r}; choose 'gaussian' or 'student'")
     if z.size < 10:
-        raise ValueError(f"{z.size} residuals cannot tell wrong labels from clean ones; give at least 10")
+        raise ValueError(
+            f"{z.size} residuals are too few to separate wrong labels from clean ones; give at least 10"
+        )
     if not np.isfinite(z).all():
         count = np.count_nonzero(~np.isfinite(z))
         raise ValueError(f"{count} residuals are not finite; leave those rows out")

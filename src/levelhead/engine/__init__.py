@@ -1,4 +1,4 @@
-"""Trains many small robust networks at once, at the speed of the cache.
+"""Trains many small robust networks at once, in compiled code.
 
 >>> import numpy as np
 >>> from levelhead.engine import Architecture, Job, Recipe, forward, gcp, train

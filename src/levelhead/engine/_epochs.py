@@ -1,14 +1,31 @@
-"""The kernel that trains one network for a block of epochs, and what it is made of."""
+"""The kernel that trains one network for a block of epochs, and its parts."""
+
+from typing import Any
 
 import numpy as np
 
 from levelhead.engine import _random
 from levelhead.engine._instructions import as_float, as_int
 from levelhead.engine._jit import inline, kernel, leaf, part
-from levelhead.engine._layout import LD_IN
-from levelhead.engine._records import BAD, BEST_EPOCH, DIVERGED, END, EPOCHS, RUNNING, STEPS, STOPPED
+from levelhead.engine._layout import LD_IN, Buffers, Net
+from levelhead.engine._records import (
+    BAD,
+    BEST_EPOCH,
+    DIVERGED,
+    END,
+    EPOCHS,
+    RUNNING,
+    STEPS,
+    STOPPED,
+    Data,
+    Keys,
+    Settings,
+    State,
+    Workspace,
+)
 from levelhead.engine._simd import BLOCK, LANES, lane_sum
-from levelhead.engine._team import barrier
+from levelhead.engine._team import Team, barrier
+from levelhead.engine._types import Float32, Float64, Rows
 from levelhead.engine.networks import backward_block, forward_block
 from levelhead.engine.objectives import sample_losses
 from levelhead.engine.optimizers import step_size, update
@@ -21,7 +38,7 @@ _TINY = F(1e-35)
 
 
 @part
-def _load(net, data, rows, start, n, work):
+def _load(net: Net, data: Data, rows: Rows, start: int, n: int, work: Buffers) -> None:
     """Copy n rows, named by rows[start:], to the workspace."""
     ld = net.table[0, LD_IN]
     for i in range(n):
@@ -32,19 +49,19 @@ def _load(net, data, rows, start, n, work):
 
 
 @inline
-def _whole_vectors(n):
+def _whole_vectors(n: int) -> int:
     return (n + LANES - 1) // LANES * LANES
 
 
 @part
-def _losses(settings, n, work):
-    # Whole vectors of samples: what is computed beyond n is never used.
+def _losses(settings: Settings, n: int, work: Buffers) -> None:
+    # Whole vectors of samples; results beyond n are not used.
     code, constants = settings.objective, settings.constants
     sample_losses(code, constants, work.labels, _whole_vectors(n), work.out, work.values, work.grad)
 
 
 @part
-def _weigh(net, data, rows, start, n, batch, work):
+def _weigh(net: Net, data: Data, rows: Rows, start: int, n: int, batch: int, work: Buffers) -> float:
     """Sum of weight times loss; the gradients become those of the mean over the minibatch, and 0 beyond it."""
     n_full, n_outputs = _whole_vectors(n), net.n_trunks * net.per_trunk
     for i in range(n):
@@ -61,7 +78,7 @@ def _weigh(net, data, rows, start, n, batch, work):
 
 
 @leaf
-def _add_blocks(g, size, n_blocks, start, end):
+def _add_blocks(g: Float32, size: int, n_blocks: int, start: int, end: int) -> None:
     for block in range(1, n_blocks):
         offset = block * size
         for i in range(end - start):
@@ -69,7 +86,19 @@ def _add_blocks(g, size, n_blocks, start, end):
 
 
 @part
-def batch_gradient(net, settings, data, rows, start, n, w, key, work, g, team):
+def batch_gradient(
+    net: Net,
+    settings: Settings,
+    data: Data,
+    rows: Rows,
+    start: int,
+    n: int,
+    w: Float32,
+    key: np.uint64,
+    work: Buffers,
+    g: Float32,
+    team: Team,
+) -> float:
     """Sum of the losses of a minibatch; g gets the gradient of its mean plus penalty, in the team's share."""
     size = net.n_trunks * net.trunk_size
     scale = F(65536 / (65536 - settings.threshold))
@@ -93,7 +122,7 @@ def batch_gradient(net, settings, data, rows, start, n, w, key, work, g, team):
 
 
 @inline
-def _share(size, rank, team_size):
+def _share(size: int, rank: int, team_size: int) -> int:
     """Where the share of a member of a team of threads begins: on a cache line of its own."""
     if rank == team_size:
         return size
@@ -101,8 +130,21 @@ def _share(size, rank, team_size):
 
 
 @part
-def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, space, team):
-    """The same for point weights or, if variational, for locations and ρ: the mean over weight samples."""
+def _gradient(
+    net: Net,
+    settings: Settings,
+    data: Data,
+    rows: Rows,
+    start: int,
+    n: int,
+    w: Float32,
+    key: np.uint64,
+    sample_key: np.uint64,
+    work: Buffers,
+    space: Workspace,
+    team: Team,
+) -> float:
+    """Like `batch_gradient`; if variational, for locations and ρ, as the mean over weight samples."""
     size, samples = net.n_trunks * net.trunk_size, settings.n_samples
     for i in range(len(space.total)):
         space.total[i] = _ZERO
@@ -125,7 +167,7 @@ def _gradient(net, settings, data, rows, start, n, w, key, sample_key, work, spa
 
 
 @leaf
-def _norm(g, size):
+def _norm(g: Float32, size: int) -> float:
     squares = np.zeros(LANES)
     for i in range(0, size, LANES):
         for j in range(LANES):
@@ -134,17 +176,31 @@ def _norm(g, size):
     total = 0.0
     for j in range(LANES):
         total += squares[j]
-    return np.sqrt(total)
+    norm: float = np.sqrt(total)
+    return norm
 
 
 @leaf
-def _scale(g, start, end, factor):
+def _scale(g: Float32, start: int, end: int, factor: F) -> None:
     for i in range(end - start):
         g[np.uint64(start + i)] *= factor
 
 
 @part
-def _step(net, settings, data, rows, start, n, keys, step, state, work, space, team):
+def _step(
+    net: Net,
+    settings: Settings,
+    data: Data,
+    rows: Rows,
+    start: int,
+    n: int,
+    keys: Keys,
+    step: int,
+    state: State,
+    work: Buffers,
+    space: Workspace,
+    team: Team,
+) -> float:
     """One step of the optimiser; returns the sum of the losses of its minibatch."""
     w, g = state.w, space.g
     key = _random.at(keys.dropout, np.uint64(step))
@@ -163,12 +219,12 @@ def _step(net, settings, data, rows, start, n, keys, step, state, work, space, t
 
 
 @leaf
-def _order_statistic(values, n, k):
+def _order_statistic(values: Float32, n: int, k: int) -> F:
     """The k-th smallest of n numbers, k from 0, by bisection on the bits of float32, which are in order."""
     low, high = np.int64(-(2**31)), np.int64(2**31 - 1)
     while low < high:
         middle = (low + high) >> 1
-        count = 0
+        count: Any = 0
         for i in range(n):
             count += _ordered(values[i]) <= middle
         if count > k:
@@ -179,15 +235,15 @@ def _order_statistic(values, n, k):
 
 
 @inline
-def _ordered(x):
+def _ordered(x: F) -> np.int64:
     """An integer that is in the order of the float."""
     bits = np.int64(as_int(x))
     return bits if bits >= 0 else bits ^ 0x7FFFFFFF
 
 
 @leaf
-def _fenced_mean(losses, held, weight):
-    """Weighted mean of losses, each at most q₇₅ + 1.5 (q₇₅ − q₂₅): what wrong labels cannot dominate."""
+def _fenced_mean(losses: Float32, held: Rows, weight: Float32) -> float:
+    """Weighted mean of losses, each capped at q₇₅ + 1.5 (q₇₅ − q₂₅), so that wrong labels cannot dominate it."""
     n = len(held)
     low = _order_statistic(losses, n, (n - 1) // 4)
     high = _order_statistic(losses, n, (3 * n) // 4)
@@ -201,7 +257,9 @@ def _fenced_mean(losses, held, weight):
 
 
 @part
-def _score(net, settings, data, held, w, work, space):
+def _score(
+    net: Net, settings: Settings, data: Data, held: Rows, w: Float32, work: Buffers, space: Workspace
+) -> float:
     """The robust score of the held-out rows, see `Stopping`."""
     for start in range(0, len(held), BLOCK):
         n = min(BLOCK, len(held) - start)
@@ -214,7 +272,7 @@ def _score(net, settings, data, held, w, work, space):
 
 
 @leaf
-def _all_finite(array):
+def _all_finite(array: Float32) -> bool:
     # A count runs in vectors, unlike a search with an early exit.
     count = 0
     for i in range(len(array)):
@@ -223,17 +281,17 @@ def _all_finite(array):
 
 
 @leaf
-def _flush(array):
+def _flush(array: Float32) -> None:
     # The running means of a unit that no longer gets a gradient decay into the numbers below the normal
-    # range, where rounding keeps them for ever and some processors take a hundred times as long.
+    # range, where rounding stops their decay and some processors are a hundred times slower.
     for i in range(len(array)):
         x = array[i]
         array[i] = _ZERO if abs(x) < _TINY else x
 
 
 @part
-def _patience_gone(score, settings, state):
-    """Keep the best weights; tell whether patience has run out."""
+def _patience_gone(score: float, settings: Settings, state: State) -> bool:
+    """Keep the best weights; return whether patience has run out."""
     status = state.status
     status[BAD] = 0 if score < state.best_score[0] - settings.tol else status[BAD] + 1
     if score < state.best_score[0]:
@@ -241,12 +299,26 @@ def _patience_gone(score, settings, state):
         status[BEST_EPOCH] = status[EPOCHS]
         for i in range(len(state.w)):
             state.best[i] = state.w[i]
-    return status[BAD] >= settings.patience
+    gone: bool = status[BAD] >= settings.patience
+    return gone
 
 
 @part
-def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, scores, work, space):
-    """What is noted after an epoch: loss, score, best weights, and whether this is the end."""
+def _close_epoch(
+    net: Net,
+    settings: Settings,
+    data: Data,
+    held: Rows,
+    state: State,
+    place: int,
+    total: float,
+    n_used: int,
+    curve: Float64,
+    scores: Float64,
+    work: Buffers,
+    space: Workspace,
+) -> None:
+    """Record the loss, the score and the best weights of an epoch, and whether training ends."""
     status, score = state.status, 0.0
     curve[place] = total / n_used
     status[EPOCHS] += 1
@@ -264,9 +336,22 @@ def _close_epoch(net, settings, data, held, state, place, total, n_used, curve, 
 
 @kernel
 def train_epochs(
-    net, settings, data, rows, held, keys, state, n_epochs, curve, scores, mixed, work, space, team
-):
-    """Train one network for up to n_epochs; everything it changes is passed in."""
+    net: Net,
+    settings: Settings,
+    data: Data,
+    rows: Rows,
+    held: Rows,
+    keys: Keys,
+    state: State,
+    n_epochs: int,
+    curve: Float64,
+    scores: Float64,
+    mixed: Rows,
+    work: Buffers,
+    space: Workspace,
+    team: Team,
+) -> None:
+    """Train one network for up to n_epochs; all that it changes is passed in."""
     n_rows, status = len(rows), state.status
     step, epochs = status[STEPS], status[EPOCHS]
     batch = min(settings.batch, n_rows)
@@ -288,6 +373,8 @@ def train_epochs(
 
 
 @kernel
-def whole_gradient(net, settings, data, rows, w, work, g, team):
+def whole_gradient(
+    net: Net, settings: Settings, data: Data, rows: Rows, w: Float32, work: Buffers, g: Float32, team: Team
+) -> float:
     """Sum of the losses of all rows, and the gradient of their mean plus penalty in g."""
     return batch_gradient(net, settings, data, rows, 0, len(rows), w, np.uint64(0), work, g, team)

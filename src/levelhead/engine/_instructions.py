@@ -1,5 +1,6 @@
-"""Single instructions that Python has no word for: the bits of a float, and the fused multiply-add."""
+"""Single instructions that Python cannot express: the bits of a float, and the fused multiply-add."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,35 +10,41 @@ from numba.extending import intrinsic
 
 from levelhead.engine._jit import JIT
 
+_intrinsic: Any = intrinsic
 
-def _cast(to):
-    def generate(context, builder, signature, arguments):
+
+def _cast(to: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], to)
 
     return generate
 
 
-def _to_int(typing_context, x):
+def _to_int(typing_context: Any, x: Any) -> Any:
     return types.int32(types.float32), _cast(ir.IntType(32))
 
 
-def _to_float(typing_context, x):
+def _to_float(typing_context: Any, x: Any) -> Any:
     return types.float32(types.int32), _cast(ir.FloatType())
 
 
-def _fused(typing_context, a, b, c):
-    def generate(context, builder, signature, arguments):
+def _fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fma(*arguments)
 
     return types.float32(types.float32, types.float32, types.float32), generate
 
 
-def _plain_fma(a, b, c):
+def _plain_fma(a: Any, b: Any, c: Any) -> Any:
     return np.float32(np.float64(a) * np.float64(b) + np.float64(c))
 
 
-as_int: Any = intrinsic(_to_int) if JIT else lambda x: np.float32(x).view(np.int32)
-as_float: Any = intrinsic(_to_float) if JIT else lambda x: np.int32(x).view(np.float32)
+as_int: Callable[[np.float32], np.int32] = (
+    _intrinsic(_to_int) if JIT else lambda x: np.float32(x).view(np.int32)
+)
+as_float: Callable[[np.int32], np.float32] = (
+    _intrinsic(_to_float) if JIT else lambda x: np.int32(x).view(np.float32)
+)
 
 # a·b + c, rounded once, on every processor.
-fma: Any = intrinsic(_fused) if JIT else _plain_fma
+fma: Callable[[np.float32, np.float32, np.float32], np.float32] = _intrinsic(_fused) if JIT else _plain_fma

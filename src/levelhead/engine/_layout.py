@@ -1,8 +1,8 @@
-"""Where every weight and every number of the workspace stands in memory, and how weights begin.
+"""The place of every weight and every number of the workspace in memory, and the initial weights.
 
-A kernel sees a network as one flat float32 vector in which every row of a weight matrix is padded with zeros
-to whole vectors of the processor. Hidden layers are stored as inputs × outputs, the output layer as outputs ×
-inputs, so that every inner loop runs along memory. The zeros of the padding have zero gradients and stay.
+A kernel sees a network as one flat float32 vector in which every row of a weight matrix is padded with zeros to whole
+vectors of the processor. Hidden layers are stored as inputs × outputs, the output layer as outputs × inputs, so that
+every inner loop runs along memory. The padding has zero gradients and stays zero.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,8 @@ import numpy as np
 
 from levelhead.engine import _random
 from levelhead.engine._simd import BLOCK, LANES, padded, room
-from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Float32, Recipe
+from levelhead.engine._types import Float32
+from levelhead.engine.descriptions import ACTIVATIONS, Architecture, Recipe
 from levelhead.engine.objectives import MAX_OUTPUTS
 
 # Columns of the layer table.
@@ -46,7 +47,7 @@ class Buffers(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where everything stands in the padded vectors of an architecture."""
+    """The places of all weights in the padded vectors of an architecture."""
 
     net: Net
     place: np.ndarray  # of each weight of the flat public vector
@@ -75,7 +76,7 @@ class Layout(NamedTuple):
 
 
 def layout(architecture: Architecture) -> Layout:
-    """Lay out an architecture for the kernels."""
+    """Compute the layout of an architecture for the kernels."""
     shapes = architecture.layer_shapes
     table, places, size, act_size = [], [], 0, padded(shapes[0][0])
     for layer, (n_in, n_out) in enumerate(shapes):

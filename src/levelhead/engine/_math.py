@@ -1,9 +1,9 @@
-"""Elementary functions in float32, free of branches and calls, so that loops over them become vector code.
+"""Elementary functions in float32 without branches and calls, so that loops over them become vector code.
 
-All are good to about 1e-7 relative; a NaN stays a NaN, and an infinite argument gives a non-finite or the
-limiting value, so that trouble is never hidden. They are made of additions, multiplications and `fma` alone: no
-library of the system is asked, so that every machine gives the same bits. The same holds for the two functions in
-float64 at the end, which the schedules and optimisers need.
+All have a relative error of about 1e-7. A NaN stays a NaN, and an infinite argument gives a non-finite or the limiting
+value, so that a diverged network is noticed. They consist of additions, multiplications and `fma` only and call no
+library of the system, so that every computer gives the same bits. The same holds for the two functions in float64 at
+the end, which the schedules and optimisers need.
 """
 
 import numpy as np
@@ -22,16 +22,16 @@ _BIAS, _SHIFT = np.int32(127), np.int32(23)
 _MANTISSA, _SQRT_HALF = np.int32(0x007FFFFF), np.int32(0x3F3504F3)
 _SMALLEST = F(1.1754944e-38)
 
-# The coefficients fall by 3 and by 2.2 a term: what is left out is below half a unit in the last place.
+# The coefficients fall by factors of 3 and 2.2 per term: the omitted rest is below half a unit in the last place.
 _PSI_0, _PSI = F(_chebyshev.PSI[0]), tuple(F(c) for c in _chebyshev.PSI[1:16])
-# Two pieces, each short enough for the compiler to unroll: nothing with a loop inside becomes vector code.
+# Two pieces, each short enough for the compiler to unroll: a function with a loop inside does not become vector code.
 _GAMMA_0, _GAMMA_LOW = F(_chebyshev.GAMMA[0]), tuple(F(c) for c in _chebyshev.GAMMA[1:11])
 _GAMMA_HIGH = tuple(F(c) for c in _chebyshev.GAMMA[11:20])
 _SINE = tuple(F(c) for c in SINE[:7])
 
 
 @inline
-def exp(x):
+def exp(x: F) -> F:
     """eˣ, kept inside the normal range of float32."""
     x = _LOWEST if x < _LOWEST else x
     x = _HIGHEST if x > _HIGHEST else x
@@ -48,7 +48,7 @@ def exp(x):
 
 
 @inline
-def log(x):
+def log(x: F) -> F:
     """The natural logarithm for x > 0; below the normal range as at its lower end, NaN for infinity."""
     safe = _SMALLEST if x < _SMALLEST else x
     bits = np.int32(as_int(safe) - _SQRT_HALF)
@@ -68,14 +68,14 @@ def log(x):
 
 
 @inline
-def log1p(t):
+def log1p(t: F) -> F:
     """ln(1 + t) for t ≥ 0, to full relative precision for small t."""
     u = _ONE + t
     return log(u) + (t - (u - _ONE)) / u
 
 
 @inline
-def log1p_square(r):
+def log1p_square(r: F) -> F:
     """ln(1 + r²), also where r² overflows."""
     a = abs(r)
     t = a * a
@@ -86,21 +86,21 @@ def log1p_square(r):
 
 
 @inline
-def softplus(x):
+def softplus(x: F) -> F:
     """ln(1 + eˣ), to full relative precision."""
     return (x if x > _ZERO else _ZERO * x) + log1p(exp(-abs(x)))
 
 
 @inline
-def sigmoid(x):
+def sigmoid(x: F) -> F:
     """1/(1 + e⁻ˣ), to full relative precision."""
     t = exp(-abs(x))
     return (_ONE if x > _ZERO else t) / (_ONE + t)
 
 
 @inline
-def tanh(x):
-    """Tanh x: 1 − 2/(e²ˣ + 1), and its Taylor series near 0."""
+def tanh(x: F) -> F:
+    """The hyperbolic tangent 1 − 2/(e²ˣ + 1), and its Taylor series near 0."""
     a = abs(x)
     square = x * x
     t = exp(_TWO * a)
@@ -115,19 +115,19 @@ def tanh(x):
 
 
 @inline
-def _clenshaw(coefficients, twice_x, now, before):
+def _clenshaw(coefficients: tuple[F, ...], twice_x: F, now: F, before: F) -> tuple[F, F]:
     for k in range(len(coefficients) - 1, -1, -1):
         now, before = coefficients[k] + fma(twice_x, now, -before), now
     return now, before
 
 
 @inline
-def _argument(alpha):
+def _argument(alpha: F) -> F:
     return _ONE - F(4) / (alpha + _TWO)  # (α − 2)/(α + 2)
 
 
 @inline
-def delta_psi(alpha):
+def delta_psi(alpha: F) -> F:
     """ΔΨ(α) = Ψ(α) − Ψ(α + ½)."""
     x = _argument(alpha)
     now, before = _clenshaw(_PSI, _TWO * x, _ZERO, _ZERO)
@@ -135,7 +135,7 @@ def delta_psi(alpha):
 
 
 @inline
-def log_gamma_ratio(alpha):
+def log_gamma_ratio(alpha: F) -> F:
     """lnΓ(α + ½) − lnΓ(α)."""
     x = _argument(alpha)
     now, before = _clenshaw(_GAMMA_HIGH, _TWO * x, _ZERO, _ZERO)
@@ -144,7 +144,7 @@ def log_gamma_ratio(alpha):
 
 
 @inline
-def _horner(coefficients, x):
+def _horner(coefficients: tuple[F, ...], x: F) -> F:
     total = coefficients[-1]
     for k in range(len(coefficients) - 2, -1, -1):
         total = fma(total, x, coefficients[k])
@@ -152,15 +152,15 @@ def _horner(coefficients, x):
 
 
 @inline
-def cos_turns(t):
-    """Cos 2πt for 0 ≤ t ≤ 1."""
+def cos_turns(t: F) -> F:
+    """The cosine of 2πt for 0 ≤ t ≤ 1."""
     u = F(0.25) - (t if t <= _HALF else _ONE - t)  # cos 2πt = sin 2πu, |u| ≤ ¼
     return u * _horner(_SINE, u * u)
 
 
 @inline
-def cos_half_turns(t):
-    """Cos πt for 0 ≤ t ≤ 1, in float64."""
+def cos_half_turns(t: float) -> float:
+    """The cosine of πt for 0 ≤ t ≤ 1, in float64."""
     u = 0.25 - 0.5 * t
     total = 0.0
     for k in range(len(SINE) - 1, -1, -1):
@@ -169,7 +169,7 @@ def cos_half_turns(t):
 
 
 @inline
-def power(base, n):
+def power(base: float, n: int) -> float:
     """baseⁿ for a whole n ≥ 0, by squaring, in float64."""
     result = 1.0
     while n > 0:

@@ -1,6 +1,6 @@
-"""Counter-based random numbers: every number is a hash of a key and a counter, so order means nothing.
+"""Counter-based random numbers: every number is a hash of a key and a counter, so that order does not matter.
 
-A network's streams are keyed by (seed, network, purpose). `at(key, counter)` is the splitmix64 generator at
+The streams of a network have keys made of (seed, network, purpose). `at(key, counter)` is the splitmix64 generator at
 any place of its sequence. The same arithmetic works on numpy arrays, in kernels, and in plain Python.
 """
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead.engine._jit import inline, leaf
+from levelhead.engine._types import Rows
 from levelhead.theory.elementary import cos_turns, log
 
 INIT, SHUFFLE, DROPOUT, POSTERIOR, DRAW = range(1, 6)
@@ -20,7 +21,7 @@ _ONE = np.uint64(1)
 
 
 @inline
-def at(key, counter):
+def at(key: np.uint64, counter: np.uint64) -> np.uint64:
     """64 random bits from two uint64."""
     x = key + (counter + _ONE) * _GOLDEN
     x = (x ^ (x >> _30)) * _FIRST
@@ -41,26 +42,26 @@ def stream(seed: int, network: int, purpose: int) -> np.uint64:
 
 def at_array(key: np.uint64, counters: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """`at` for an array of counters."""
-    x = np.asarray(key, dtype=np.uint64) + (counters + _ONE) * _GOLDEN
+    x: NDArray[np.uint64] = np.asarray(key, dtype=np.uint64) + (counters + _ONE) * _GOLDEN
     x = (x ^ (x >> _30)) * _FIRST
     x = (x ^ (x >> _27)) * _SECOND
     return x ^ (x >> _31)
 
 
 def uniforms(key: np.uint64, n: int) -> NDArray[np.float64]:
-    """N uniform numbers in (0, 1), in steps of 2⁻⁵³."""
+    """Draw n uniform numbers in (0, 1), in steps of 2⁻⁵³."""
     bits = at_array(key, np.arange(n, dtype=np.uint64))
     return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 def normals(key: np.uint64, n: int) -> NDArray[np.float64]:
-    """N standard normal numbers, by Box and Muller."""
+    """Draw n standard normal numbers, by Box and Muller."""
     u = uniforms(key, 2 * n)
     return np.sqrt(-2 * log(u[:n])) * cos_turns(u[n:])
 
 
 @leaf
-def shuffle(rows, mixed, key):
+def shuffle(rows: Rows, mixed: Rows, key: np.uint64) -> None:
     """The rows in uniformly random order (Fisher and Yates), written to mixed."""
     n = len(rows)
     for i in range(n):

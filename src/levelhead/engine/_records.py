@@ -1,7 +1,6 @@
-"""What the training kernel is handed, as named tuples of plain numbers and arrays.
+"""The arguments of the training kernel, as named tuples of plain numbers and arrays.
 
-Their types never change (whole numbers are int, others float, arrays one type each), so that a kernel is
-compiled once.
+Their types never change (whole numbers are int, others float, arrays one type each), so that a kernel is compiled once.
 """
 
 from typing import NamedTuple

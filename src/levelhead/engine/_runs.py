@@ -1,11 +1,12 @@
-"""One network on its way through training, seen from Python."""
+"""The training of one network, seen from Python."""
 
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from levelhead.engine import _random
 from levelhead.engine._epochs import train_epochs
@@ -28,23 +29,29 @@ from levelhead.engine._records import (
 )
 from levelhead.engine._simd import BLOCK, n_blocks, room
 from levelhead.engine._team import Team, team
+from levelhead.engine._types import Rows
 from levelhead.engine.descriptions import Architecture, Job, Network, OptimizerState, Recipe, Stopping
 from levelhead.engine.networks import as_matrix, one_type
 
 
 class Space:
-    """Buffers of one thread, made once; the members of a team share `rest`."""
+    """Buffers of one thread, allocated once; the members of a team share `rest`."""
 
-    def __init__(self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int, shared: Workspace | None):
+    def __init__(
+        self, plan: Layout, recipe: Recipe, n_rows: int, n_held: int, shared: Workspace | None
+    ) -> None:
         batch = min(recipe.batch_size, n_rows)
         self.buffers = plan.buffers(batch if n_held == 0 else BLOCK)
         self.rest = shared or workspace(plan, batch, n_held, recipe.variational is not None)
         self.mixed = np.empty(n_rows, dtype=np.int64)
 
 
-def data_of(X, y, weight, architecture: Architecture, whose: str) -> Data:
+def data_of(
+    X: ArrayLike | None, y: ArrayLike | None, weight: ArrayLike | None, architecture: Architecture, whose: str
+) -> Data:
+    """Check data and bring them into the form that the kernels read."""
     if X is None or y is None:
-        raise ValueError(f"{whose}: X and y are needed, in the job or in the call")
+        raise ValueError(f"{whose}: give X and y, in the job or in the call")
     X = as_matrix(X, architecture.n_features)
     y = one_type(np.ascontiguousarray(y, dtype=np.float32))
     weight = np.empty(0, np.float32) if weight is None else np.ascontiguousarray(weight, dtype=np.float32)
@@ -65,9 +72,9 @@ class Common(NamedTuple):
 
 
 class Run:
-    """One network on its way: its data, its padded weights, and where it stands."""
+    """The training of one network: its data, its padded weights, and its progress."""
 
-    def __init__(self, common: Common, job: Job, place: int):
+    def __init__(self, common: Common, job: Job, place: int) -> None:
         self.common, self.job, self.place = common, job, place
         name = f"job {place}"
         self.data = _own_data(common, job, name)
@@ -98,13 +105,15 @@ class Run:
             return
         same_kind = (start.rho is None) == (common.recipe.variational is None)
         if start.architecture != common.architecture or not same_kind:
-            raise ValueError(f"job {self.place}: the network to start from has another architecture or kind")
+            raise ValueError(
+                f"job {self.place}: the network to continue from has another architecture or kind"
+            )
 
     @cached_property
     def state(self) -> State:
-        """Weights, optimiser state and counters: new, or those of the network to go on from.
+        """Weights, optimiser state and counters: new, or those of the network to continue from.
 
-        Made when the run begins, so that thousands of jobs that wait take no memory.
+        Created when the run begins, so that thousands of waiting jobs take no memory.
         """
         start = self.job.start or _new_network(self.common.architecture, self.common.recipe, self.job)
         parts, plan = [start.weights] if start.rho is None else [start.weights, start.rho], self.common.plan
@@ -120,16 +129,16 @@ class Run:
 
     @property
     def left(self) -> int:
-        """Epochs still to be done."""
+        """Epochs still to do."""
         return 0 if self.ended else self.common.recipe.epochs - self.epochs
 
     @property
-    def steps_an_epoch(self) -> int:
+    def steps_per_epoch(self) -> int:
         """Steps of the optimiser in one epoch."""
         return -(-len(self.rows) // min(self.common.recipe.batch_size, len(self.rows)))
 
     def advance(self, n_epochs: int, spaces: list[Space], pool: ThreadPoolExecutor) -> "Run":
-        """A copy of this run that is up to n_epochs further; this one stays as it is."""
+        """Return a copy of this run that is up to n_epochs further; this one does not change."""
         ahead = copy(self)
         arrays = self.state[:4]
         fresh = room(*(len(array) for array in arrays))
@@ -157,9 +166,9 @@ class Run:
         return ahead
 
     def network(self) -> Network:
-        """What the caller gets."""
+        """The network as the caller gets it."""
         state, n_parts, place = self.state, len(self.state.w) // self.common.plan.size, self.common.plan.place
-        flat = lambda padded: padded.reshape(n_parts, -1)[:, place].ravel()
+        flat: Any = lambda padded: padded.reshape(n_parts, -1)[:, place].ravel()
         watched = bool(np.isfinite(state.best_score[0]))
         locations, *rho = flat(state.best if watched else state.w).reshape(n_parts, -1)
         return Network(
@@ -176,11 +185,11 @@ class Run:
 
     @property
     def diverged(self) -> bool:
-        """Something stopped being finite."""
+        """Whether a number is no longer finite."""
         return bool(self.state.status[END] == DIVERGED)
 
     def reason(self) -> str:
-        """Why a network probably diverged, and what to do."""
+        """The probable reason for divergence, and what to do."""
         used = np.concatenate([self.rows, self.held])
         for name, values in (("X", self.data.X), ("y", self.data.y), ("sample_weight", self.data.weight)):
             if len(values) and not np.isfinite(values[used]).all():
@@ -195,7 +204,7 @@ class Run:
 
 
 def _own_data(common: Common, job: Job, name: str) -> Data:
-    """The data of a job: with its own X nothing is shared, else what it does not bring is the call's."""
+    """The data of a job: a job with its own X shares nothing; otherwise missing parts are those of the call."""
     shared = common.data
     if job.X is not None or shared is None:
         return data_of(job.X, job.y, job.sample_weight, common.architecture, name)
@@ -206,17 +215,17 @@ def _own_data(common: Common, job: Job, name: str) -> Data:
     return data_of(shared.X, y, weight if len(weight) else None, common.architecture, name)
 
 
-def _indices(given, n: int, name: str) -> np.ndarray:
+def _indices(given: ArrayLike, n: int, name: str) -> Rows:
     rows = np.ascontiguousarray(given)
     if rows.dtype == bool:
         raise ValueError(f"{name}: a mask was given; pass indices (np.flatnonzero of it)")
     if rows.size == 0:
-        raise ValueError(f"{name}: no rows are named")
+        raise ValueError(f"{name}: no rows are given")
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise ValueError(f"{name}: need a vector of whole numbers, got {rows.dtype} of shape {rows.shape}")
+        raise ValueError(f"{name}: give a vector of whole numbers, got {rows.dtype} of shape {rows.shape}")
     rows = rows.astype(np.int64)
     if rows.min() < 0 or rows.max() >= n:
-        raise ValueError(f"{name}: indices run from {rows.min()} to {rows.max()}, the data has {n} rows")
+        raise ValueError(f"{name}: indices range from {rows.min()} to {rows.max()}, the data has {n} rows")
     return rows
 
 

@@ -1,8 +1,8 @@
-"""Several threads on one network: they meet at a barrier twice a step.
+"""Several threads on one network, synchronised by a barrier twice per step.
 
-A minibatch of more than one block of rows is shared out block by block. The partition into blocks and the
-order in which their gradients are added do not depend on how many threads there are, so neither does the
-result. Waiting threads spin, since a step takes less time than waking a sleeping thread.
+A minibatch of more than one block of rows is distributed block by block. The partition into blocks and the order in
+which their gradients are added do not depend on the number of threads, and so neither does the result. Waiting threads
+spin, since a step takes less time than waking a sleeping thread.
 """
 
 import os
@@ -35,7 +35,7 @@ def team(size: int, n_blocks: int) -> list[Team]:
     return [Team(rank, size, gate, sums) for rank in range(size)]
 
 
-def _write_barrier(context, builder, signature, arguments):
+def _write_barrier(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     gate, size = arguments
     data = context.make_array(signature.args[0])(context, builder, gate).data
     arrived, rounds = data, builder.gep(data, [ir.Constant(_INT, 8)])  # on two cache lines
@@ -52,7 +52,7 @@ def _write_barrier(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
-def _spin(builder, rounds, now):
+def _spin(builder: Any, rounds: Any, now: Any) -> None:
     test, idle = builder.append_basic_block("spin"), builder.append_basic_block("idle")
     end = builder.append_basic_block("open")
     count = cgutils.alloca_once_value(builder, ir.Constant(_INT, 0))
@@ -72,9 +72,9 @@ def _spin(builder, rounds, now):
     builder.position_at_end(end)
 
 
-def _barrier(typing_context, gate, size):
+def _barrier(typing_context: Any, gate: Any, size: Any) -> Any:
     return types.void(types.int64[::1], types.int64), _write_barrier
 
 
-# barrier(gate, size): nobody goes on before all `size` threads have come here.
+# barrier(gate, size): waits until all `size` threads have reached it.
 barrier: Any = intrinsic(_barrier) if JIT else lambda gate, size: None

@@ -1,8 +1,7 @@
-"""What a caller hands to the engine and gets back: plain immutable descriptions, checked when they are made.
+"""The inputs and results of the engine: plain immutable descriptions, checked when they are created.
 
-`Architecture` and `Recipe` say what is trained and how, a `Job` says on what and from which random stream,
-and a `Network` is the answer. All arrays are plain numpy arrays, so that a network is stored by writing its
-fields.
+`Architecture` and `Recipe` say what is trained and how. A `Job` says on which rows and with which random stream. A
+`Network` is the result. All arrays are plain numpy arrays, so that a network is stored by writing its fields.
 """
 
 from dataclasses import dataclass, field
@@ -12,10 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from levelhead.engine._types import Float32, Float64
 from levelhead.engine.objectives import Objective, gcp
-
-Float32 = NDArray[np.float32]
-Float64 = NDArray[np.float64]
 
 ACTIVATIONS = ("relu", "tanh", "silu")
 OPTIMIZERS = ("adam", "rmsprop", "nesterov")
@@ -27,13 +24,28 @@ SCHEDULES = ("constant", "exponential", "cosine")
 class Architecture:
     """Sizes of a network.
 
-    Attributes
+    Parameters
     ----------
-    n_features : number of inputs.
-    hidden : sizes of the hidden layers, first to last; may be empty.
-    n_outputs : number of output quantities.
-    shared_trunk : one stack of hidden layers for all outputs, or (the paper) a separate one for each.
-    activation : "relu", "tanh" or "silu", after every hidden layer.
+    n_features : int
+        Number of inputs.
+    hidden : tuple of int
+        Sizes of the hidden layers, first to last; may be empty.
+    n_outputs : int
+        Number of outputs.
+    shared_trunk : bool, default=False
+        Whether all outputs share one stack of hidden layers. The paper uses a separate stack for each output.
+    activation : {"relu", "tanh", "silu"}, default="relu"
+        Activation after every hidden layer.
+
+    Raises
+    ------
+    ValueError
+        If a size is not a positive whole number, or the activation is not known.
+
+    Examples
+    --------
+    >>> Architecture(n_features=8, hidden=(50,), n_outputs=4).n_weights
+    2004
     """
 
     n_features: int
@@ -57,7 +69,7 @@ class Architecture:
 
     @property
     def layer_shapes(self) -> tuple[tuple[int, int], ...]:
-        """(inputs, outputs) of each layer of one trunk, the output layer last."""
+        """(inputs, outputs) of each layer of one trunk, output layer last."""
         sizes = (self.n_features, *self.hidden, self.n_outputs // self.n_trunks)
         return tuple(pairwise(sizes))
 
@@ -67,7 +79,23 @@ class Architecture:
         return self.n_trunks * sum((n_in + 1) * n_out for n_in, n_out in self.layer_shapes)
 
     def unpack(self, weights: Float32) -> list[list[tuple[Float32, Float32]]]:
-        """Views of a flat weight vector: for each trunk and layer, W (inputs × outputs) and bias."""
+        """Split a flat weight vector into layers.
+
+        Parameters
+        ----------
+        weights : ndarray of float32, of shape (n_weights,)
+            The flat vector.
+
+        Returns
+        -------
+        list of list of tuple of ndarray
+            Views: for each trunk and layer, W (inputs × outputs) and bias.
+
+        Raises
+        ------
+        ValueError
+            If the vector does not have `n_weights` entries.
+        """
         if weights.shape != (self.n_weights,):
             raise ValueError(f"weights have shape {weights.shape}; this architecture has {self.n_weights}")
         trunks, start = [], 0
@@ -83,10 +111,22 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the step size moves with the number of steps done.
+    """How the step size changes with the number of steps.
 
-    "constant"; "exponential": × `rate` after every `every` steps, in stairs; "cosine": down a half cosine
-    from 1 to `rate` over the first `every` steps, then `rate`.
+    Parameters
+    ----------
+    kind : {"constant", "exponential", "cosine"}, default="constant"
+        "exponential" multiplies it by `rate` after every `every` steps. "cosine" lowers it along a half cosine from 1
+        to `rate` over the first `every` steps, and then keeps `rate`.
+    rate : float, default=1.0
+        Factor, from 0 to 1.
+    every : int, default=1
+        Number of steps.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
     """
 
     kind: Literal["constant", "exponential", "cosine"] = "constant"
@@ -103,9 +143,22 @@ class Schedule:
 class Variational:
     """Mean-field Gaussian weights N(w, softplus(ρ)²), trained by reparametrised samples.
 
-    The loss is the mean over `n_samples` weight samples of the mean loss of the minibatch, plus the
-    divergence KL(q‖N(0, prior_std²)) of all weights and biases divided by the number of training rows.
-    Locations and ρ start at N(0, init_std²).
+    The loss is the mean over `n_samples` weight samples of the mean loss of the minibatch, plus the divergence
+    KL(q‖N(0, prior_std²)) of all weights and biases divided by the number of training rows.
+
+    Parameters
+    ----------
+    n_samples : int, default=15
+        Weight samples per step.
+    prior_std : float, default=1.0
+        Standard deviation of the prior.
+    init_std : float, default=0.01
+        Locations and ρ start at N(0, init_std²).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
     """
 
     n_samples: int = 15
@@ -119,12 +172,24 @@ class Variational:
 
 @dataclass(frozen=True)
 class Stopping:
-    """Stop a network when its score on its held-out rows has not improved by `tol` for `patience` epochs.
+    """Early stopping on held-out rows.
 
-    The score is the mean loss of the held-out rows, without dropout, each row's loss capped at Tukey's upper
-    fence q₇₅ + 1.5 (q₇₅ − q₂₅) of all of them, so that wrong labels among the held-out rows (up to a quarter)
-    cannot decide it. The weights of the best epoch are restored; the state of the optimiser stays that of the
-    last one, should the training go on.
+    The score is the mean loss of the held-out rows, without dropout. The loss of each row is capped at Tukey's upper
+    fence q₇₅ + 1.5 (q₇₅ − q₂₅) of all of them, so that wrong labels among the held-out rows (up to a quarter) cannot
+    decide it. The weights of the best epoch are restored. The state of the optimiser stays that of the last epoch, in
+    case the training is continued.
+
+    Parameters
+    ----------
+    patience : int, default=10
+        A network stops when its score has not improved for this many epochs.
+    tol : float, default=1e-4
+        Smallest improvement that counts.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
     """
 
     patience: int = 10
@@ -139,20 +204,44 @@ class Stopping:
 class Recipe:
     """How a network is trained.
 
-    Attributes
+    Parameters
     ----------
-    objective : the loss with its constants, see `objectives`.
-    optimizer : "adam", "rmsprop" (both with `betas[1]` for the squares, adam with `betas[0]` for the mean) or
-        "nesterov" (with `momentum`).
-    learning_rate, schedule : the step size and how it moves.
-    batch_size : rows of a minibatch; never more than there are rows.
-    epochs : passes through the rows, counted from the network's very first epoch.
-    dropout : share of hidden units left out at random, after every hidden layer.
-    weight_decay : λ of the penalty λ·Σw² that is added to the loss; weights only, not biases.
-    clip : largest Euclidean norm of the gradient (with the penalty), or None.
-    init : "glorot" (uniform) or "he" (normal) for the weights; biases start at 0.
-    drop_last : leave out an incomplete last minibatch of each epoch.
-    variational : mean-field Gaussian weights instead of point weights.
+    objective : Objective, default=gcp()
+        The loss with its constants, see `objectives`.
+    optimizer : {"adam", "rmsprop", "nesterov"}, default="adam"
+        "adam" and "rmsprop" use `betas[1]` for the squares, "adam" also `betas[0]` for the mean; "nesterov" uses
+        `momentum`.
+    learning_rate : float, default=1e-3
+        Step size.
+    schedule : Schedule, default=Schedule()
+        How the step size changes.
+    batch_size : int, default=32
+        Rows of a minibatch; limited to the number of rows.
+    epochs : int, default=100
+        Passes through the rows, counted from the first epoch of the network.
+    dropout : float, default=0.0
+        Share of hidden units dropped at random, after every hidden layer.
+    weight_decay : float, default=0.0
+        λ of the penalty λ·Σw² that is added to the loss; weights only, not biases.
+    clip : float, default=None
+        Largest Euclidean norm of the gradient, penalty included. No limit by default.
+    init : {"glorot", "he"}, default="glorot"
+        Initial weights: "glorot" (uniform) or "he" (normal). Biases start at 0.
+    drop_last : bool, default=False
+        Whether to skip an incomplete last minibatch of each epoch.
+    betas : tuple of float, default=(0.9, 0.999)
+        Decay rates of the running means of the gradient and of its square.
+    epsilon : float, default=1e-8
+        Added to the root of the mean square in "adam" and "rmsprop".
+    momentum : float, default=0.9
+        Momentum of "nesterov".
+    variational : Variational, default=None
+        Mean-field Gaussian weights. Point weights by default.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
     """
 
     objective: Objective = field(default_factory=gcp)
@@ -189,7 +278,17 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class OptimizerState:
-    """Running means of the gradient and of its square (or the velocity), and the steps done."""
+    """State of the optimiser, to continue training exactly where it stopped.
+
+    Parameters
+    ----------
+    first : ndarray of float32
+        Running mean of the gradient, or the velocity.
+    second : ndarray of float32
+        Running mean of the squared gradient.
+    steps : int
+        Steps done.
+    """
 
     first: Float32
     second: Float32
@@ -200,17 +299,31 @@ class OptimizerState:
 class Network:
     """A trained network.
 
-    Attributes
+    Parameters
     ----------
-    architecture : its sizes.
-    weights : flat float32 vector, laid out as `Architecture.unpack` says; the locations if variational.
-    rho : the same for ρ of the scales softplus(ρ) if variational, else None.
-    state : what the optimiser needs to go on exactly, or None for weights that come from elsewhere.
-    epochs : epochs done.
-    loss_curve : mean training loss of each epoch (dropout on, without penalty), float64.
-    score_curve : score on the held-out rows after each epoch, empty without them.
-    best_epoch : 1-based epoch of the weights if early stopping chose them, else `epochs`.
-    stopped : early stopping ended the training.
+    architecture : Architecture
+        Its sizes.
+    weights : ndarray of float32, of shape (n_weights,)
+        Flat weight vector, see `Architecture.unpack`; the locations if variational.
+    rho : ndarray of float32, of shape (n_weights,), default=None
+        ρ of the scales softplus(ρ) if variational.
+    state : OptimizerState, default=None
+        State of the optimiser. None for weights from elsewhere.
+    epochs : int, default=0
+        Epochs done.
+    loss_curve : ndarray of shape (epochs,), default=empty
+        Mean training loss of each epoch, with dropout and without penalty.
+    score_curve : ndarray of shape (epochs,), default=empty
+        Score on the held-out rows after each epoch; empty without them.
+    best_epoch : int, default=0
+        Epoch (counted from 1) of the weights if early stopping chose them, else `epochs`.
+    stopped : bool, default=False
+        Whether early stopping ended the training.
+
+    Raises
+    ------
+    ValueError
+        If `weights` or `rho` has the wrong type or shape.
     """
 
     architecture: Architecture
@@ -232,17 +345,29 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One network to train: its random stream, its rows, and where it starts.
+    """One network to train: its random stream, its rows, and its start.
 
-    Attributes
+    Parameters
     ----------
-    seed, network : the two integers from which every random number of this network is derived.
-    rows : indices of its training rows, or None for all; a row may be named twice.
-    held_out : indices of the rows that early stopping watches.
-    X, y, sample_weight : its own data; None means those given to `train`, which are shared, never copied. A
-        job with its own X shares nothing; it may bring its own y or weights for the shared X.
-    initial_outputs : the outputs of the untrained network at a typical input (biases of the output layer).
-    start : a network to go on from; with the same seed, rows and recipe the result is that of one long run.
+    seed : int, default=0
+        Every random number of this network is derived from `seed` and `network`.
+    network : int, default=0
+        Number of the network.
+    rows : ndarray of int, default=None
+        Indices of the training rows, all by default. A row may be named twice.
+    held_out : ndarray of int, default=None
+        Indices of the rows for early stopping.
+    X : ndarray of float32, of shape (n_samples, n_features), default=None
+        Inputs of this job. By default those given to `train`, which are shared, not copied. A job with its own X uses
+        none of the shared data.
+    y : ndarray of float32, of shape (n_samples,), default=None
+        Labels of this job. By default those given to `train`.
+    sample_weight : ndarray of float32, of shape (n_samples,), default=None
+        Weights of this job. By default those given to `train`.
+    initial_outputs : tuple of float, default=None
+        Outputs of the untrained network at a typical input (biases of the output layer).
+    start : Network, default=None
+        A network to continue from. With the same seed, rows and recipe the result is that of one long run.
     """
 
     seed: int = 0

@@ -3,16 +3,19 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from levelhead.engine import _random
 from levelhead.engine._instructions import fma
 from levelhead.engine._jit import inline, kernel, leaf, part
-from levelhead.engine._layout import ACT, LD_IN, LD_OUT, N_IN, B, W, layout
+from levelhead.engine._layout import ACT, LD_IN, LD_OUT, N_IN, B, Buffers, Net, W, layout
 from levelhead.engine._math import sigmoid, tanh
 from levelhead.engine._simd import BLOCK, LANES, lane_sum, mm, mm_nt
-from levelhead.engine.descriptions import Float32, Network
+from levelhead.engine._types import Float32
+from levelhead.engine.descriptions import Network
 
 F = np.float32
 _ZERO, _ONE = F(0), F(1)
@@ -21,7 +24,7 @@ RELU, TANH, SILU = range(3)
 
 
 @leaf
-def _activate(activation, a, slope, start, n):
+def _activate(activation: int, a: Float32, slope: Float32, start: int, n: int) -> None:
     # An unsigned index cannot count from the end of an array, and without that case the loops become vectors.
     if activation == RELU:
         for i in range(n):
@@ -45,7 +48,7 @@ def _activate(activation, a, slope, start, n):
 
 
 @inline
-def _hash(i, low, high):
+def _hash(i: int, low: np.uint32, high: np.uint32) -> np.uint32:
     """32 random bits from a counter and 64 bits of key (the constants are those of Wellons' lowbias32)."""
     x = np.uint32(np.uint32(i) ^ low)
     x = np.uint32(np.uint32(x ^ np.uint32(x >> _U16)) * np.uint32(0x7FEB352D))
@@ -55,7 +58,9 @@ def _hash(i, low, high):
 
 
 @leaf
-def _drop(a, slope, start, n, key, threshold, scale):
+def _drop(
+    a: Float32, slope: Float32, start: int, n: int, key: np.uint64, threshold: np.uint32, scale: F
+) -> None:
     """Leave out entries at random: the two 16-bit halves of hash i serve entries i and i + n/2."""
     low, high = np.uint32(key & np.uint64(0xFFFFFFFF)), np.uint32(key >> np.uint64(32))
     half = n // 2
@@ -71,14 +76,16 @@ def _drop(a, slope, start, n, key, threshold, scale):
 
 
 @leaf
-def _times(a, a0, b, b0, n):
+def _times(a: Float32, a0: int, b: Float32, b0: int, n: int) -> None:
     for i in range(n):
         a[np.uint64(a0 + i)] *= b[np.uint64(b0 + i)]
 
 
 @part
-def forward_block(net, w, n, work, threshold, scale, key):
-    """Outputs of the n rows in work.x; output q of row i goes to work.out[q·BLOCK + i].
+def forward_block(
+    net: Net, w: Float32, n: int, work: Buffers, threshold: np.uint32, scale: F, key: np.uint64
+) -> None:
+    """Outputs of the n rows in work.acts; output q of row i is written to work.out[q·BLOCK + i].
 
     An entry is dropped if its 16 random bits are below the threshold; 0 means no dropout.
     """
@@ -103,7 +110,9 @@ def forward_block(net, w, n, work, threshold, scale, key):
 
 
 @part
-def _output_backward(net, w, n, work, trunk, g, g0, decay):
+def _output_backward(
+    net: Net, w: Float32, n: int, work: Buffers, trunk: int, g: Float32, g0: int, decay: F
+) -> None:
     """Gradient of an output layer, and of the activations that it reads, in the first half of work.delta."""
     grad, last = work.grad, len(net.table) - 1
     ld, w0, out0 = net.table[last, LD_IN], trunk * net.trunk_size, trunk * net.per_trunk * BLOCK
@@ -118,12 +127,14 @@ def _output_backward(net, w, n, work, trunk, g, g0, decay):
 
 
 @part
-def backward_block(net, w, n, work, g, g0, decay):
+def backward_block(net: Net, w: Float32, n: int, work: Buffers, g: Float32, g0: int, decay: F) -> None:
     """Gradient of the weights from work.grad, plus decay·W for weight matrices, written to g[g0:]."""
     table, delta, slopes = net.table, work.delta, work.slopes
     for trunk in range(net.n_trunks):
         _output_backward(net, w, n, work, trunk, g, g0, decay)
         w0 = trunk * net.trunk_size
+        now: Any
+        other: Any
         now, other = np.int64(0), work.rows * net.width
         for layer in range(len(table) - 2, -1, -1):
             ld_in, ld, n_in = table[layer, LD_IN], table[layer, LD_OUT], table[layer, N_IN]
@@ -139,7 +150,9 @@ def backward_block(net, w, n, work, g, g0, decay):
 
 
 @kernel
-def _forward_rows(net, w, X, first, last, outputs, work):
+def _forward_rows(
+    net: Net, w: Float32, X: Float32, first: int, last: int, outputs: Float32, work: Buffers
+) -> None:
     ld = net.table[0, LD_IN]
     for start in range(first, last, BLOCK):
         n = min(BLOCK, last - start)
@@ -153,10 +166,29 @@ def _forward_rows(net, w, X, first, last, outputs, work):
 
 
 def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = None) -> Float32:
-    """Raw outputs of networks of one architecture: (networks, rows, outputs), float32, without dropout.
+    """Raw outputs of networks of one architecture, without dropout.
 
-    X is float32, rows × features; it is read in blocks, so memory beyond the answer does not grow with
-    it. The answer does not depend on the number of threads; None means all cores.
+    X is read in blocks, so that memory beyond the result does not grow with it. The result does not depend on the
+    number of threads.
+
+    Parameters
+    ----------
+    networks : sequence of Network
+        The networks.
+    X : ndarray of float32, of shape (n_samples, n_features)
+        Inputs.
+    n_threads : int, default=None
+        Number of threads; all cores by default.
+
+    Returns
+    -------
+    ndarray of float32, of shape (n_networks, n_samples, n_outputs)
+        The outputs, before any link.
+
+    Raises
+    ------
+    ValueError
+        If there are no networks, if they differ in architecture, or if X has another number of features.
     """
     networks = list(networks)
     if not networks:
@@ -171,7 +203,7 @@ def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = 
     tasks = [(k, start) for k in range(len(networks)) for start in range(0, len(X), grain)]
     weights = [plan.pack(network.weights) for network in networks]
 
-    def run(task):
+    def run(task: tuple[int, int]) -> None:
         k, start = task
         end = min(start + grain, len(X))
         with np.errstate(all="ignore"):
@@ -187,7 +219,23 @@ def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = 
 
 
 def cores(n_threads: int | None) -> int:
-    """The number of threads asked for, or as many as there are cores for this process."""
+    """Number of threads to use.
+
+    Parameters
+    ----------
+    n_threads : int or None
+        The number wanted; None for as many as there are cores for this process.
+
+    Returns
+    -------
+    int
+        The number of threads, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If `n_threads` is below 1.
+    """
     if n_threads is not None:
         if n_threads < 1:
             raise ValueError(f"n_threads is {n_threads}; it must be 1 or more, or None for all cores")
@@ -197,18 +245,47 @@ def cores(n_threads: int | None) -> int:
 
 
 class _Writable:
-    def __init__(self, array):
+    def __init__(self, array: NDArray[Any]) -> None:
         self.base = array
         self.__array_interface__ = array.__array_interface__ | {"data": (array.ctypes.data, False)}
 
 
 def one_type(array: np.ndarray) -> np.ndarray:
-    """The same memory, called writable: kernels only read it, but would compile anew for another type."""
+    """Return the same memory as a writable array: kernels only read it, but are compiled again for another type.
+
+    Parameters
+    ----------
+    array : ndarray
+        Any array.
+
+    Returns
+    -------
+    ndarray
+        The array, or a writable view of its memory.
+    """
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
-def as_matrix(X, n_features: int) -> Float32:
-    """X as the kernels read it: float32, C order, copied only if it is not so already."""
+def as_matrix(X: ArrayLike, n_features: int) -> Float32:
+    """Return X as the kernels read it: float32 in C order, copied only if necessary.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+    n_features : int
+        Number of features that the architecture needs.
+
+    Returns
+    -------
+    ndarray of float32, of shape (n_samples, n_features)
+        The inputs.
+
+    Raises
+    ------
+    ValueError
+        If X has another shape.
+    """
     X = np.ascontiguousarray(X, dtype=np.float32)
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(f"X has shape {X.shape}; this architecture needs (rows, {n_features})")

@@ -9,6 +9,8 @@ import numpy as np
 from levelhead.engine._instructions import fma
 from levelhead.engine._jit import leaf, part
 from levelhead.engine._math import cos_half_turns, power
+from levelhead.engine._records import Settings
+from levelhead.engine._types import Float32
 
 F = np.float32
 ADAM, RMSPROP, NESTEROV = range(3)
@@ -16,7 +18,7 @@ CONSTANT, EXPONENTIAL, COSINE = range(3)
 
 
 @part
-def step_size(settings, step):
+def step_size(settings: Settings, step: int) -> float:
     """The step size of step number `step`, counted from 0."""
     kind, learning_rate = settings.schedule, settings.learning_rate
     rate, every = settings.rate, settings.every
@@ -29,7 +31,19 @@ def step_size(settings, step):
 
 
 @leaf
-def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
+def _adam(
+    w: Float32,
+    g: Float32,
+    first: Float32,
+    second: Float32,
+    start: int,
+    end: int,
+    size: float,
+    b1: float,
+    b2: float,
+    epsilon: float,
+    step: int,
+) -> None:
     c1, c2 = 1 - power(b1, step + 1), 1 - power(b2, step + 1)
     size32, epsilon32 = F(size * np.sqrt(c2) / c1), F(epsilon * np.sqrt(c2))
     keep1, keep2, new1, new2 = F(b1), F(b2), F(1 - b1), F(1 - b2)
@@ -43,7 +57,9 @@ def _adam(w, g, first, second, start, end, size, b1, b2, epsilon, step):
 
 
 @leaf
-def _rmsprop(w, g, second, start, end, size, b2, epsilon):
+def _rmsprop(
+    w: Float32, g: Float32, second: Float32, start: int, end: int, size: float, b2: float, epsilon: float
+) -> None:
     size32, epsilon32, keep, new = F(size), F(epsilon), F(b2), F(1 - b2)
     for k in range(end - start):
         i = np.uint64(start + k)
@@ -53,7 +69,9 @@ def _rmsprop(w, g, second, start, end, size, b2, epsilon):
 
 
 @leaf
-def _nesterov(w, g, first, start, end, size, momentum):
+def _nesterov(
+    w: Float32, g: Float32, first: Float32, start: int, end: int, size: float, momentum: float
+) -> None:
     size32, momentum32 = F(size), F(momentum)
     for k in range(end - start):
         i = np.uint64(start + k)
@@ -64,7 +82,17 @@ def _nesterov(w, g, first, start, end, size, momentum):
 
 
 @part
-def update(settings, w, g, first, second, start, end, size, step):
+def update(
+    settings: Settings,
+    w: Float32,
+    g: Float32,
+    first: Float32,
+    second: Float32,
+    start: int,
+    end: int,
+    size: float,
+    step: int,
+) -> None:
     """Move w[start:end] against its gradient."""
     b1, b2, epsilon = settings.beta1, settings.beta2, settings.epsilon
     if settings.optimizer == ADAM:

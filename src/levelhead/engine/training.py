@@ -14,15 +14,26 @@ from levelhead.engine._records import STEPS, settings_of, workspace
 from levelhead.engine._runs import Common, Run, Space, data_of
 from levelhead.engine._simd import n_blocks
 from levelhead.engine._team import team
-from levelhead.engine.descriptions import Architecture, Float32, Job, Network, Recipe, Stopping
+from levelhead.engine._types import Float32
+from levelhead.engine.descriptions import Architecture, Job, Network, Recipe, Stopping
 from levelhead.engine.networks import cores
 from levelhead.engine.objectives import Objective
 
-_BLOCK_SECONDS = 0.2  # a block of epochs lasts about this long: the grain of progress and of interruption
+_BLOCK_SECONDS = 0.2  # a block of epochs takes about this long; progress and interruption work block by block
 
 
 class Progress(NamedTuple):
-    """What a callback is told after a block of epochs: place of the job, epochs done, last loss."""
+    """The argument of a callback, which is called after every block of epochs.
+
+    Attributes
+    ----------
+    network : int
+        Position of the job in the list of jobs.
+    epoch : int
+        Epochs done.
+    loss : float
+        Mean training loss of the last epoch.
+    """
 
     network: int
     epoch: int
@@ -30,17 +41,33 @@ class Progress(NamedTuple):
 
 
 class Diverged(ArithmeticError):
-    """A network's loss, weights or optimiser state stopped being finite."""
+    """Raised when the loss, the weights or the optimiser state of a network are no longer finite.
 
-    def __init__(self, network: int, epoch: int, hint: str):
-        super().__init__(f"network {network} stopped being finite in epoch {epoch}: {hint}")
+    Parameters
+    ----------
+    network : int
+        Position of the job in the list of jobs.
+    epoch : int
+        The epoch in which it happened.
+    hint : str
+        The probable cause, and what to do.
+    """
+
+    def __init__(self, network: int, epoch: int, hint: str) -> None:
+        super().__init__(f"network {network} is no longer finite in epoch {epoch}: {hint}")
         self.network, self.epoch = network, epoch
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during training; `networks` holds every network as at the end of its last finished block."""
+    """Raised by Ctrl-C during training.
 
-    def __init__(self, networks: list[Network]):
+    Parameters
+    ----------
+    networks : list of Network
+        Every network as at the end of its last finished block of epochs.
+    """
+
+    def __init__(self, networks: list[Network]) -> None:
         super().__init__("training was interrupted")
         self.networks = networks
 
@@ -57,25 +84,45 @@ def train(
     callback: Callable[[Progress], None] | None = None,
     n_threads: int | None = None,
 ) -> list[Network]:
-    """Train one network for each job and return them in the order of the jobs.
+    """Train one network for each job.
 
-    The result of a job depends on its own description, data and recipe alone: it is the same to the last bit
-    whatever the number of threads, the order of the jobs, and the company of other jobs.
+    The result of a job depends only on its own description, data and recipe. It is the same to the last bit for any
+    number of threads, any order of the jobs, and any other jobs trained with it.
 
     Parameters
     ----------
-    architecture, recipe : what is trained, and how; `recipe.epochs` counts from each network's first epoch.
-    jobs : the networks, each with its random stream, rows and perhaps its own data.
-    X, y, sample_weight : data of the jobs that bring none; float32, C order, is used without a copy. The loss
-        of a minibatch is the mean over its rows of weight times loss.
-    stopping : early stopping, for which every job needs held-out rows.
-    callback : called in this thread after every block of epochs of a network.
-    n_threads : threads; None means all cores.
+    architecture : Architecture
+        Sizes of the networks.
+    recipe : Recipe
+        How they are trained; `recipe.epochs` counts from each network's first epoch.
+    jobs : sequence of Job
+        The networks to train, each with its random stream, rows and perhaps its own data.
+    X : ndarray of float32, of shape (n_samples, n_features), default=None
+        Inputs of the jobs that have none. float32 in C order is used without a copy.
+    y : ndarray of float32, of shape (n_samples,), default=None
+        Labels of the jobs that have none.
+    sample_weight : ndarray of float32, of shape (n_samples,), default=None
+        Weights of the jobs that have none. The loss of a minibatch is the mean over its rows of weight times loss.
+    stopping : Stopping, default=None
+        Early stopping, for which every job needs held-out rows.
+    callback : callable, default=None
+        Called with a `Progress`, in this thread, after every block of epochs of a network.
+    n_threads : int, default=None
+        Number of threads; all cores by default.
+
+    Returns
+    -------
+    list of Network
+        The networks, in the order of the jobs.
 
     Raises
     ------
-    Diverged : a network's loss, weights or optimiser state stopped being finite.
-    Interrupted : Ctrl-C; carries the networks as at the end of their last finished block.
+    ValueError
+        If architecture, recipe, jobs and data do not fit together.
+    Diverged
+        If the loss, the weights or the optimiser state of a network are no longer finite.
+    Interrupted
+        After Ctrl-C; it carries the networks as at the end of their last finished block.
     """
     plan = layout(architecture)
     if recipe.objective.n_outputs != architecture.n_outputs:
@@ -100,7 +147,32 @@ def loss_and_gradient(
     sample_weight: Float32 | None = None,
     weight_decay: float = 0.0,
 ) -> tuple[float, Float32]:
-    """Mean loss of all rows plus penalty, without dropout, and its gradient by the flat weights."""
+    """Mean loss of all rows plus penalty, without dropout, and its gradient.
+
+    Parameters
+    ----------
+    architecture : Architecture
+        Sizes of the network.
+    objective : Objective
+        The loss.
+    weights : ndarray of float32, of shape (n_weights,)
+        Flat weight vector.
+    X : ndarray of float32, of shape (n_samples, n_features)
+        Inputs.
+    y : ndarray of float32, of shape (n_samples,)
+        Labels.
+    sample_weight : ndarray of float32, of shape (n_samples,), default=None
+        Weights of the rows.
+    weight_decay : float, default=0.0
+        λ of the penalty λ·Σw².
+
+    Returns
+    -------
+    loss : float
+        Mean loss plus penalty.
+    gradient : ndarray of float32, of shape (n_weights,)
+        Its derivative by each weight.
+    """
     plan = layout(architecture)
     settings = settings_of(Recipe(objective=objective, weight_decay=weight_decay), None)
     data = data_of(X, y, sample_weight, architecture, "loss_and_gradient")
@@ -116,7 +188,7 @@ def loss_and_gradient(
 
 
 def _teams(runs: list[Run], n_threads: int) -> list[list[Space]]:
-    """Threads that work apart as long as there are networks enough, together on one where there are not."""
+    """Threads: one network each if there are enough networks, several on one network otherwise."""
     plan, recipe = runs[0].common.plan, runs[0].common.recipe
     n_rows, n_held = max(len(run.rows) for run in runs), max(len(run.held) for run in runs)
     size = 1
@@ -130,8 +202,10 @@ def _teams(runs: list[Run], n_threads: int) -> list[list[Space]]:
     return teams
 
 
-def _run_all(runs: dict[int, Run], callback, n_threads: int) -> list[Network]:
-    """Advance every run to its end, block by block; `runs` holds finished blocks of unfinished runs only."""
+def _run_all(
+    runs: dict[int, Run], callback: Callable[[Progress], None] | None, n_threads: int
+) -> list[Network]:
+    """Advance every run to its end, block by block; `runs` holds only unfinished runs, each after its last block."""
     networks = {k: runs.pop(k).network() for k in list(runs) if runs[k].left <= 0}
     waiting, pace = list(reversed(runs)), _Pace()
     free = _teams(list(runs.values()), n_threads) if runs else []
@@ -169,18 +243,18 @@ def _checked(run: Run) -> Run:
 
 
 class _Pace:
-    """Chooses how many epochs make a block that lasts about `_BLOCK_SECONDS`; it cannot change the result."""
+    """Chooses how many epochs make a block that lasts about `_BLOCK_SECONDS`; this does not change the result."""
 
-    def __init__(self):
-        self.seconds_a_step = None
+    def __init__(self) -> None:
+        self.seconds_per_step: float | None = None
 
     def advance(self, run: Run, spaces: list[Space], pool: ThreadPoolExecutor) -> Run:
         n_epochs = 1
-        if self.seconds_a_step is not None:
-            an_epoch = max(self.seconds_a_step * run.steps_an_epoch, 1e-9)
-            n_epochs = max(1, min(run.left, int(_BLOCK_SECONDS / an_epoch)))
+        if self.seconds_per_step is not None:
+            epoch_seconds = max(self.seconds_per_step * run.steps_per_epoch, 1e-9)
+            n_epochs = max(1, min(run.left, int(_BLOCK_SECONDS / epoch_seconds)))
         began = perf_counter()
         ahead = run.advance(n_epochs, spaces, pool)
         steps = int(ahead.state.status[STEPS] - run.state.status[STEPS])
-        self.seconds_a_step = (perf_counter() - began) / max(steps, 1)
+        self.seconds_per_step = (perf_counter() - began) / max(steps, 1)
         return ahead

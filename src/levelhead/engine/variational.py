@@ -12,6 +12,7 @@ from levelhead.engine import _random
 from levelhead.engine._instructions import fma
 from levelhead.engine._jit import inline, leaf
 from levelhead.engine._math import cos_turns, log, sigmoid, softplus
+from levelhead.engine._types import Float32
 from levelhead.engine.descriptions import Network
 from levelhead.theory import elementary
 
@@ -20,7 +21,7 @@ _ZERO, _ONE = F(0), F(1)
 
 
 @inline
-def _normal(bits):
+def _normal(bits: np.uint64) -> F:
     """A standard normal number from 64 random bits, by Box and Muller."""
     u = (F(np.uint32(bits >> np.uint64(40))) + F(0.5)) * F(2.0**-24)
     turn = F(np.uint32((bits >> np.uint64(16)) & np.uint64(0xFFFFFF))) * F(2.0**-24)
@@ -28,7 +29,9 @@ def _normal(bits):
 
 
 @leaf
-def sample_weights(free, live, size, key, noise, drawn):
+def sample_weights(
+    free: Float32, live: Float32, size: int, key: np.uint64, noise: Float32, drawn: Float32
+) -> None:
     """Draw all weights; `live` is 1 at weights and 0 at padding."""
     for i in range(size):
         noise[i] = live[i] * _normal(_random.at(key, np.uint64(i)))
@@ -36,7 +39,7 @@ def sample_weights(free, live, size, key, noise, drawn):
 
 
 @leaf
-def add_sample(free, size, noise, g, share, total):
+def add_sample(free: Float32, size: int, noise: Float32, g: Float32, share: F, total: Float32) -> None:
     """Add the gradient g of one sample's weights to that of locations and ρ."""
     for i in range(size):
         total[i] = fma(share, g[i], total[i])
@@ -44,7 +47,7 @@ def add_sample(free, size, noise, g, share, total):
 
 
 @leaf
-def add_divergence(free, live, size, prior_std, share, total):
+def add_divergence(free: Float32, live: Float32, size: int, prior_std: F, share: F, total: Float32) -> None:
     """Add share · ∂KL(q‖N(0, prior_std²)); KL = Σ ln(prior/s) + (s² + location²)/(2 prior²) − ½."""
     precision = _ONE / (prior_std * prior_std)
     for i in range(size):
@@ -54,9 +57,28 @@ def add_divergence(free, live, size, prior_std, share, total):
 
 
 def draw(network: Network, n_samples: int, *, seed: int) -> list[Network]:
-    """n_samples networks with weights drawn from the posterior of a variational network.
+    """Draw networks from the posterior of a variational network.
 
-    Sample k depends on the seed and on k alone, so that more samples never change the earlier ones.
+    Sample k depends only on the seed and on k, so that more samples do not change the earlier ones.
+
+    Parameters
+    ----------
+    network : Network
+        A network trained with `Recipe.variational`.
+    n_samples : int
+        Number of networks.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    list of Network
+        Networks with point weights.
+
+    Raises
+    ------
+    ValueError
+        If the network has point weights.
     """
     if network.rho is None:
         raise ValueError("this network has point weights; draw needs one trained with Recipe.variational")

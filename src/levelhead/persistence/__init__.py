@@ -1,4 +1,4 @@
-"""Keeps fitted models in a file that is safe to open, whoever wrote it.
+"""Saves fitted models to files that are safe to open, whoever wrote them.
 
 >>> import tempfile, numpy as np
 >>> from levelhead import GCPRegressor, load, save
@@ -9,15 +9,15 @@
 >>> bool((again.predict(X) == model.predict(X)).all())
 True
 
-A model file is an uncompressed zip archive: `levelhead.json` describes the model, and the arrays it mentions lie
-beside it in numpy's format, which other programs can read too. There is no pickle in it. What a file may
-name is an explicit list (`_allowed.py`): our estimators, scikit-learn's preprocessing, pipelines and linear
-models, and the parts of `tabular_pipeline`. A file that names anything else, or whose parts do not fit
-together, is refused; any other works. What opening a file and predicting with it costs is bounded by its size.
+A model file is an uncompressed zip archive. `levelhead.json` describes the model, and its arrays are stored beside it
+in numpy's format, which other programs can read too. It contains no pickle. What a file may name is an explicit list
+(`_allowed.py`): the estimators of levelhead, scikit-learn's preprocessing, pipelines and linear models, and the parts
+of `tabular_pipeline`. A file that names anything else, or whose parts do not fit together, is refused; any other file
+works. The cost of opening a file and of predicting with it is bounded by its size.
 
-Other people's trees and boosting machines are not on the list: their compiled code follows the indices in a file
-blindly. The trees of `GCPBoostingRegressor` are kept as text, and written anew from its numbers before LightGBM sees
-them.
+Trees and boosting models of other libraries are not on the list, because their compiled code does not check the indices
+in a file. The trees of `GCPBoostingRegressor` are stored as text, and are written again from its numbers before
+LightGBM reads them.
 """
 
 import os
@@ -37,19 +37,30 @@ AnyPath = str | os.PathLike[str]
 
 
 def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
-    """Write a model to a file, whole or not at all, and return the file's path.
+    """Save a model to a file. The file is written completely or not at all.
 
     Parameters
     ----------
-    model : an estimator of ours, or a scikit-learn pipeline of well-known parts; fitted or not.
-    path : the file; its folder must exist. Any ending will do, `.levelhead` is customary.
-    overwrite : whether a file that exists may be replaced.
+    model : estimator
+        A levelhead estimator, or a scikit-learn pipeline of parts that may be saved; fitted or not.
+    path : str or path-like
+        The file. Its folder must exist. Any ending is allowed; `.levelhead` is usual.
+    overwrite : bool, default=False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The path of the file.
 
     Raises
     ------
-    TypeError : a part of the model is not on the list of what may be saved; the message says where it is.
-    ModelFileError : `load` would refuse the file, say because a setting of the model is not valid.
-    FileExistsError : there is such a file already.
+    TypeError
+        If a part of the model is not on the list of what may be saved; the message says which.
+    ModelFileError
+        If `load` would refuse the file, for example because a setting of the model is not valid.
+    FileExistsError
+        If the file exists and `overwrite` is False.
     """
     target = Path(path)
     if not isinstance(model, BaseEstimator):
@@ -68,22 +79,31 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
 
 
 def load(path: AnyPath, *, n_jobs: int | None = None) -> Any:
-    """Read a model that `save` wrote. Nothing in the file is ever executed.
+    """Read a model that `save` wrote. Nothing in the file is executed.
 
-    The parts of the model are checked, and those of other libraries are tried on a few rows: a file is refused, or
-    works. What opening it and predicting with it costs is bounded by its size.
+    The parts of the model are checked, and those of other libraries are tried on a few rows, so that a file is either
+    refused or works. The cost of opening it and of predicting with it is bounded by its size.
 
     Parameters
     ----------
-    path : the file.
-    n_jobs : threads or processes of every part of the model that has such a setting. By default each part gets its
-        constructor's default, whatever the file says: the reader decides about this machine, not the author.
+    path : str or path-like
+        The file.
+    n_jobs : int, default=None
+        Number of threads or processes, for every part of the model that has this setting. By default each part gets the
+        default of its constructor; the value in the file is ignored, because it was chosen for another computer.
+
+    Returns
+    -------
+    estimator
+        The model, ready to predict.
 
     Raises
     ------
-    FileNotFoundError : there is no such file.
-    ModelFileError : the file is no model, is damaged, comes from a newer version, or asks for something that
-        models are not made of.
+    FileNotFoundError
+        If there is no such file.
+    ModelFileError
+        If the file is not a model, is damaged, was written by a newer version, or names something that models do not
+        consist of.
     """
     try:
         return _read(path, n_jobs)

@@ -1,8 +1,8 @@
-"""The list of what a model file may name. Whatever is not here is refused, in saving as in loading.
+"""The list of what a model file may name. Anything else is refused, in saving and in loading.
 
-To be listed, something must do no harm whatever its attributes hold: no code runs from them, no file is
-opened, and no compiled loop trusts an index in them (`_soundness.py` checks the few that would). That is why
-scikit-learn's trees are missing, and random generators; our forests are text that is taken apart and checked.
+A class is listed only if it does no harm with any attributes: no code runs from them, no file is
+opened, and no compiled loop relies on an index in them (`_soundness.py` checks the few that would). That is why
+scikit-learn's trees and random generators are missing; levelhead's forests are text that is parsed and checked.
 """
 
 import importlib
@@ -67,7 +67,7 @@ FUNCTIONS = _names(
 )
 
 # Immutable values, rebuilt by their constructors: for each argument, how to get it from a value. None: all the
-# fields of a dataclass or a named tuple. The names are those of version 0.1 and never change, wherever a class moves.
+# fields of a dataclass or a named tuple. The names are those of version 0.1 and never change, even if a class moves.
 RECORDS: Mapping[str, Parts | None] = MappingProxyType(
     {
         "levelhead.auditing.Audit": None,
@@ -102,15 +102,15 @@ _RENAMED_FIELDS = {
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
 
-# Settings through which a model could reach out of its file: a cache on disk, which is read with pickle; and
-# text that is taken for the name of a file.
+# Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
+# is read as the name of a file.
 _FIXED = {"memory": None, "input": "content"}
 _ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+:-]+(/[A-Za-z0-9_+-]+)*")
 
 
 @cache
 def classes() -> frozenset[str]:
-    """Names of all classes whose instances a model may hold, every public estimator of ours included."""
+    """Names of all classes whose instances a model may hold, all public estimators of levelhead included."""
     ours = importlib.import_module("levelhead.estimators")
     public = (name for name in ours.__all__ if isinstance(getattr(ours, name), type))
     return _CLASSES | {f"levelhead.{name}" for name in public}
@@ -129,9 +129,7 @@ def name_of(thing: Any, listed: Collection[str]) -> str | None:
 def resolve(name: Any, listed: Collection[str]) -> Any:
     """The class or function of a listed name; nothing is imported for a name that is not listed."""
     if not isinstance(name, str) or name not in listed:
-        raise ModelFileError(
-            f"the file asks for {name!r}, which is not on the list of what models are made of"
-        )
+        raise ModelFileError(f"the file names {name!r}, which is not on the list of what models consist of")
     try:
         return _get(name)
     except (ImportError, AttributeError) as error:
@@ -143,7 +141,7 @@ def resolve(name: Any, listed: Collection[str]) -> Any:
 
 
 def parts(name: str, cls: type) -> Parts:
-    """Constructor arguments of a record, and how to read them off."""
+    """Constructor arguments of a record, and how to get them from a value."""
     given = RECORDS[name]
     if given is not None:
         return given
@@ -152,13 +150,13 @@ def parts(name: str, cls: type) -> Parts:
 
 
 def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a record under their present names."""
+    """The fields of a record under their current names."""
     renamed = _RENAMED_FIELDS.get(name, {})
     return {renamed.get(field, field): value for field, value in fields.items()}
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:
-    """Refuse what no attribute may be called, and settings that reach out of the file."""
+    """Refuse names that no attribute may have, and settings that refer to other files."""
     for name, value in attributes.items():
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             raise error(f"{where} has an attribute {name!r}, which no model has")
@@ -167,7 +165,7 @@ def check_attributes(cls: type, attributes: Any, where: str, error: type[Excepti
         if name in _FIXED and value != _FIXED[name]:
             raise error(f"{where}.{name} is {value!r}; in a model file it can only be {_FIXED[name]!r}")
         if name == "output_time_zone_" and not is_zone(value):
-            raise error(f"{where}.{name} is {value!r}, which is no time zone")
+            raise error(f"{where}.{name} is {value!r}, which is not a time zone")
 
 
 def is_zone(value: Any) -> bool:

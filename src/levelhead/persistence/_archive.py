@@ -1,7 +1,7 @@
 """The file itself: an uncompressed zip of one JSON document and numbered numpy arrays, checked before use.
 
 Members are stored, never compressed, so nothing in a file can grow beyond the file's own size when it is read.
-Their names are compared with what they must be and never become paths.
+Their names are compared with the expected ones and never used as paths.
 """
 
 import io
@@ -27,7 +27,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model always gives the same bytes
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or none that this version may open."""
+    """Raised for a file that is not a model, or not one that this version can open."""
 
 
 def write(file: IO[bytes], description: Any, arrays: Sequence[NDArray[Any]]) -> None:
@@ -97,7 +97,7 @@ def _name(k: int) -> str:
 
 
 def _document(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
-    """The JSON document of a version that is known; checked first, as it says what else there must be."""
+    """The JSON document of a known version; checked first, because it says what else the file must hold."""
     members = [member for member in archive.infolist() if member.filename == DOCUMENT]
     if len(members) != 1:
         raise ModelFileError(f"the archive holds {len(members)} members {DOCUMENT!r}; a model has one")

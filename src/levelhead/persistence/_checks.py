@@ -1,4 +1,4 @@
-"""Small questions about single values: what a field of a model file may hold."""
+"""Checks of single values: what a field of a model file may hold."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def is_text(value: Any) -> bool:
 
 
 def one_of(*choices: str) -> Check:
-    """One of some words."""
+    """One of the given words."""
     return lambda value: type(value) is str and value in choices
 
 
@@ -44,7 +44,7 @@ def of(cls: type) -> Check:
 
 
 def optional(check: Check) -> Check:
-    """None, or what the check grants."""
+    """None, or a value that passes the check."""
     return lambda value: value is None or check(value)
 
 

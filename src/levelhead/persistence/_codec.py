@@ -2,7 +2,7 @@
 
 Numbers, text, None and lists are themselves in JSON. Everything else is an object with one key that names its
 kind, as in `{"tuple": [1, 2]}`. An instance is its allow-listed name and its attributes; a record (an
-immutable value of ours) is rebuilt by its own constructor, which checks it. Instances and arrays that occur
+immutable value) is rebuilt by its own constructor, which checks it. Instances and arrays that occur
 twice are written once.
 """
 
@@ -26,7 +26,7 @@ _LARGEST_TYPE = 2**16  # bytes: values that are compared with such text become a
 
 
 class Encoder:
-    """Turns a model into JSON; arrays are put aside in `arrays` and go by number."""
+    """Turns a model into JSON; arrays are collected in `arrays` and referred to by number."""
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
@@ -126,11 +126,14 @@ class Decoder:
 
     Parameters
     ----------
-    arrays : what the JSON calls by number.
-    size : bytes of the file. What is mentioned twice counts twice, and all of it may be a few times as large:
-        so neither memory nor the work of an answer can grow without the file.
-    n_jobs : set in every part that has such a parameter; by default to what the part's constructor has. What
-        the file says does not count: how many threads or processes to use is the reader's choice.
+    arrays : list of ndarray
+        The arrays that the JSON refers to by number.
+    size : int
+        Bytes of the file. What is mentioned twice counts twice, and the total is limited to a few times this size, so
+        that neither memory nor the cost of a prediction can grow without the file.
+    n_jobs : int, default=None
+        Set in every part that has such a parameter; by default to the default of the part's constructor. The value in
+        the file is ignored: the reader chooses the number of threads or processes.
     """
 
     def __init__(self, arrays: list[NDArray[Any]], size: int, n_jobs: int | None = None) -> None:
@@ -192,7 +195,7 @@ class Decoder:
         return self._instances[k]
 
     def _owner(self, value: Any) -> Any:
-        """The estimator whose metadata request this is: the one way in which a part may refer to what holds it."""
+        """The estimator whose metadata request this is: the only case in which a part may refer to its container."""
         if isinstance(value, dict) and set(value) == {"same"}:
             return self._instances[_index(value["same"])]
         return self.decode(value)
@@ -200,7 +203,7 @@ class Decoder:
     def _spend(self, cost: int) -> None:
         self._spent += cost
         if self._spent > 2**20 + _MOST_MENTIONS * self._size:
-            raise ModelFileError("the file mentions the same arrays or parts over and over")
+            raise ModelFileError("the file mentions the same arrays or parts too many times")
 
     def _objects(self, content: list[Any]) -> NDArray[Any]:
         shape, items = content
@@ -256,8 +259,8 @@ def _check_settings(cls: Any, state: dict[str, Any], name: str) -> None:
         )
     for attribute in sorted(set(state) - settings):
         known = attribute.startswith("_") or attribute.endswith("_") or name.startswith("skrub.")
-        if not known:  # others take a model with `steps` for a pipeline, say
-            raise ModelFileError(f"{name} has an attribute {attribute!r}, which is no setting of it")
+        if not known:  # for example, scikit-learn treats a model with `steps` as a pipeline
+            raise ModelFileError(f"{name} has an attribute {attribute!r}, which is not a setting of it")
 
 
 def _default_n_jobs(cls: type) -> int | None:
@@ -266,7 +269,7 @@ def _default_n_jobs(cls: type) -> int | None:
 
 
 def _keys(keys: list[Any]) -> list[Any]:
-    """The same keys: chosen to have one hash, they would make a set or dict take for ever."""
+    """The same keys: chosen to have one hash, they would make a set or dict extremely slow."""
     if len({hash(key) for key in keys}) < len(keys) // 2:
         raise ModelFileError(f"{len(keys)} keys of a set or dict have few different hashes")
     return keys
@@ -274,7 +277,7 @@ def _keys(keys: list[Any]) -> list[Any]:
 
 def _index(k: Any) -> int:
     if type(k) is not int or k < 0:
-        raise ModelFileError(f"{k!r} stands where a number of an array or instance should")
+        raise ModelFileError(f"{k!r} is given instead of the number of an array or instance")
     return k
 
 

@@ -1,4 +1,4 @@
-"""What a fitted estimator of ours must hold to answer: checked whole, so that none has to be run to be trusted."""
+"""The attributes that a fitted levelhead estimator needs to predict: all are checked, so that it need not be run."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -37,12 +37,12 @@ from levelhead.persistence._checks import (
 from levelhead.prediction import Prediction
 from levelhead.prediction.calibration import Calibration
 
-_MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for an answer
+_MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for a prediction
 
 _VARIANCE: Mapping[str, Check] = MappingProxyType(
     {"calibration_": of(Calibration), "separation_": optional(of(ContaminationEstimate))}
 )
-_ANSWERING: Mapping[str, Check] = MappingProxyType(
+_PREDICTING: Mapping[str, Check] = MappingProxyType(
     {
         **_VARIANCE,
         "n_features_in_": whole(1, MOST_FEATURES + 1),
@@ -57,7 +57,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
     {
         NetworkRegressor: (
             "networks_",
-            {**_ANSWERING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale)},
+            {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale)},
         ),
         GCPRegressor: ("networks_", {"variance": one_of("prognostic", "student")}),
         BayesianBetaRegressor: (
@@ -70,7 +70,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
         GCPBoostingRegressor: (
             "mean_forests_",
             {
-                **_ANSWERING,
+                **_PREDICTING,
                 "mean_forests_": each(list, of(Forest), 1),
                 "scale_forests_": each(list, of(Forest)),
                 "shape_": of(Shape),
@@ -100,7 +100,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
         ),
     }
 )
-# What only some have, of whatever kind.
+# Attributes that only some have, of any kind.
 _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
         "oof_prediction_": of(Prediction),
@@ -111,25 +111,25 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
 )
 
 
-def complaint(model: Any) -> str | None:
-    """What is wrong with an estimator of ours; None for a sound or unfitted one, and for all others."""
+def problem_with(model: Any) -> str | None:
+    """What is wrong with a levelhead estimator; None for a sound or unfitted one, and for all others."""
     held = vars(model)
     for cls, (fitted_part, needed) in _NEEDED.items():
         if not isinstance(model, cls) or fitted_part not in held:
             continue
         for name, check in needed.items():
             if name not in held or not check(held[name]):
-                return f"{name} is missing or not what it should be"
+                return f"{name} is missing or not valid"
         for name, check in _POSSIBLE.items():
             if name in held and not check(held[name]):
-                return f"{name} is not what it should be"
+                return f"{name} is not valid"
         if not all(agree(model) for kind, agree in _AGREE.items() if isinstance(model, kind)):
             return "its parts contradict each other"
     return None
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether a model of ours can answer."""
+    """Whether a levelhead model can predict."""
     return any(isinstance(model, cls) and part in vars(model) for cls, (part, _) in _NEEDED.items())
 
 
@@ -153,7 +153,7 @@ def _networks_agree(model: Any) -> bool:
 
 
 def _samples_agree(model: Any) -> bool:
-    """A small file must not ask for more samples of its weights than memory holds."""
+    """A small file must not need more samples of its weights than memory can hold."""
     n_weights = sum(len(network.weights) for network in model.networks_)
     variational = all(network.rho is not None for network in model.networks_)
     return variational and 4 * n_weights * int(model.n_posterior) <= _MOST_SAMPLED
@@ -168,7 +168,7 @@ def _trees_agree(model: Any) -> bool:
 
 
 def _hashable(model: Any) -> bool:
-    """Categories are looked up by their hash, which must tell them apart."""
+    """Categories are looked up by their hash, which must distinguish them."""
     try:
         return all(2 * len({*map(hash, known)}) >= len(known) for known in model.categories_.values())
     except TypeError:

@@ -1,6 +1,6 @@
-"""Sizes and indices in parts of scikit-learn that its compiled code follows, or takes memory for, without looking.
+"""Sizes and indices in parts of scikit-learn that its compiled code uses, or allocates memory for, without a check.
 
-A crafted file could make it write beyond its memory, fill the machine's, or search a text for ever.
+A crafted file could make it write beyond its memory, use all memory of the computer, or search a text endlessly.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 _MOST_BITS = 60  # so many features of such a degree have 2**60 combinations
-# No groups and few repetitions: patterns that take for ever on some texts have more of either.
+# No groups and few repetitions: patterns that take extremely long on some texts have more of either.
 _TOKEN = re.compile(r"(?:\(\?u\))?(?:\\[bBwWdDsS][+*]?|\[[^\[\]\\]*\][+*]?|[\w .,:;@#-][+*]?){1,40}")
 
 
@@ -69,7 +69,7 @@ def _is_looked_up(categories: Any) -> bool:
 
 
 def vocabulary_is_sound(vectorizer: Any, _: int) -> bool:
-    """Terms have the numbers 0, 1, 2, …, each once, and are found by a pattern that takes no time."""
+    """Terms have the numbers 0, 1, 2, …, each once, and are found by a pattern that is fast."""
     pattern = vectorizer.token_pattern
     if pattern is not None and not (_TOKEN.fullmatch(pattern) and sum(map(pattern.count, "+*")) <= 2):
         return False

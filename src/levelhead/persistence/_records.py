@@ -1,7 +1,7 @@
-"""What the fields of our records may hold, one table a record, and which fields must agree.
+"""What the fields of records may hold, one table per record, and which fields must agree.
 
-A record's constructor checks some of that again; but constructors are written for callers who mean well, and a file
-may put anything into any field.
+A record's constructor checks some of that again; but constructors do not expect an attack, and a file may put
+anything into any field.
 """
 
 from collections.abc import Callable, Mapping
@@ -119,10 +119,12 @@ def check_record(record: Any) -> None:
 
 
 def _check_words(cls: type, arguments: dict[str, Any]) -> None:
-    """Records of others are types of dates: a unit and a time zone, which must not be taken for a path."""
+    """Records of other libraries are types of dates: a unit and a time zone, which must not be taken for a path."""
     for name, value in arguments.items():
         if not is_zone(value):
-            raise ModelFileError(f"{cls.__name__}.{name} is {value!r}, which is no unit and no time zone")
+            raise ModelFileError(
+                f"{cls.__name__}.{name} is {value!r}, which is neither a unit nor a time zone"
+            )
 
 
 def _shown(value: Any) -> str:

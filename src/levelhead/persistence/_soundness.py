@@ -1,7 +1,7 @@
 """Checks of instances that were rebuilt from a file, before anything relies on them.
 
-Settings are checked by scikit-learn's own rules, arrays by the number of features, steps by their form; what compiled
-code would follow without looking is checked in `_indices.py`, and our own estimators in `_estimators.py`.
+Settings are checked by scikit-learn's own rules, arrays by the number of features, steps by their form; indices
+that compiled code does not check are checked in `_indices.py`, and levelhead's estimators in `_estimators.py`.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,8 +22,8 @@ from levelhead.persistence._archive import ModelFileError
 
 
 def check_instance(instance: Any, size: int) -> None:
-    """Refuse instances whose attributes cannot be, or contradict each other, in a file of so many bytes."""
-    wrong = _estimators.complaint(instance)
+    """Refuse instances whose attributes are impossible, or contradict each other, in a file of `size` bytes."""
+    wrong = _estimators.problem_with(instance)
     if wrong is not None:
         raise ModelFileError(f"{type(instance).__name__}: {wrong}")
     if isinstance(instance, BaseEstimator):
@@ -33,7 +33,7 @@ def check_instance(instance: Any, size: int) -> None:
         if isinstance(instance, cls):
             try:
                 sound = check(instance, size)
-            except Exception:  # whatever does not even have the right types
+            except Exception:  # attributes of the wrong types
                 sound = False
             if not sound:
                 raise ModelFileError(f"the parts of {type(instance).__name__} contradict each other")
@@ -65,7 +65,7 @@ def _check_features(estimator: Any) -> None:
         for attribute, axis in axes.items() if isinstance(estimator, cls) else ():
             value = held.get(attribute)
             if value is not None and not _has_length(value, axis, n):
-                raise ModelFileError(f"{name}.{attribute} has not one entry for each of {n} features")
+                raise ModelFileError(f"{name}.{attribute} does not have one entry for each of {n} features")
 
 
 def _has_length(value: Any, axis: int, n: int) -> bool:

@@ -1,10 +1,10 @@
-"""Tries the parts of other libraries on a few rows, before a loaded model is handed over.
+"""Tries the parts of other libraries on a few rows, before a loaded model is returned.
 
-What their attributes may hold is theirs to say, and changes with their versions. So they are run, on rows of the kind
-that the model says it was fitted to: with its columns, its categories, its typical numbers. An error that is no
+What their attributes may hold changes with their versions. So they are run, on rows like those that the model was
+fitted to: with its columns, its categories, its typical numbers. An error that is not a
 `ValueError` (a missing attribute, an index out of range, a wrong type) shows a file whose parts do not fit together.
-A `ValueError` may be about the rows, which are made up, and is left to those who bring their own. Our own estimators
-are checked whole (`_estimators.py`) and not run, which would load or compile their kernels.
+A `ValueError` may be about the rows, which are made up, and is ignored here. Levelhead's own estimators
+are checked completely (`_estimators.py`) and not run, which would load or compile their kernels.
 """
 
 import importlib
@@ -35,7 +35,7 @@ _NUMBERS = (1.0, 0.5, 2.0)
 _TEXT = "some words"
 _MOST_ROWS = 1000
 _MOST_CELLS = 2**22
-# What numpy and Python say of parts that do not fit each other; rows of the right shape never cause it.
+# Messages of numpy and Python about parts that do not fit together; rows of the right shape never cause them.
 _ABOUT_SHAPES = re.compile(
     r"broadcast|core dimension|to unpack|not aligned|cannot reshape|inhomogeneous|truth value|too deep"
 )
@@ -66,7 +66,7 @@ def run(model: Any) -> None:
 
 def _try(model: Any, rows: Any) -> None:
     try:
-        _answer(model, rows)
+        _predict(model, rows)
     except ModelFileError:
         raise
     except ValueError as error:
@@ -74,23 +74,23 @@ def _try(model: Any, rows: Any) -> None:
             raise ModelFileError(f"the model does not work: {error}") from error
 
 
-def _answer(model: Any, rows: Any) -> None:
+def _predict(model: Any, rows: Any) -> None:
     if isinstance(model, Pipeline):
         if len(model.steps) > 1:
             rows = model[:-1].transform(rows)
-        _answer(model[-1], rows)
+        _predict(model[-1], rows)
     elif isinstance(model, AutoRegressor):
         for one in getattr(model, "estimators_", []):
-            _answer(one, rows)
+            _predict(one, rows)
     elif isinstance(model, AuditedRegressor) and is_fitted(model):
         if model.n_features_in_ != rows.shape[1]:
             given = f"{model.n_features_in_} features and gets {rows.shape[1]}"
             raise ModelFileError(f"{type(model).__name__} takes {given}")
         model._checked_inputs(rows, reset=False)
     elif isinstance(model, CleanedRegressor) and hasattr(model, "regressor_"):
-        _answer(model.regressor_, rows)
+        _predict(model.regressor_, rows)
     elif isinstance(model, TransformedTargetRegressor) and hasattr(model, "regressor_"):
-        _answer(model.regressor_, rows)
+        _predict(model.regressor_, rows)
         model.transformer_.inverse_transform(np.ones((len(rows), model._training_dim)))
     elif hasattr(model, "predict"):
         model.predict(rows)
@@ -113,7 +113,7 @@ def _tables(model: Any) -> list[Any]:
         return []
     columns = _accepted(model) or [list(_NUMBERS)] * n
     n_rows = min(max(map(len, columns), default=0), _MOST_ROWS, _MOST_CELLS // max(n, 1)) + 2
-    n_rows += n_rows == n  # square tables hide shapes that do not fit
+    n_rows += n_rows == n  # square tables would hide wrong shapes
     complete = [_cycle(values, n_rows) for values in columns]
     gaps = [values if _is_text(values) else [np.nan] * n_rows for values in complete]
     names = getattr(model, "feature_names_in_", None)
@@ -121,7 +121,7 @@ def _tables(model: Any) -> list[Any]:
 
 
 def _first(model: Any) -> Any:
-    """The part of a pipeline that meets the input."""
+    """The part of a pipeline that gets the input."""
     while isinstance(model, (Pipeline, FeatureUnion)):
         model = model.steps[0][1] if isinstance(model, Pipeline) else model.transformer_list[0][1]
     return model

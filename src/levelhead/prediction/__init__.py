@@ -1,4 +1,4 @@
-"""What a model predicts for every row: the distribution of its clean label."""
+"""Predictions: for every row the distribution of its clean label."""
 
 from levelhead.prediction.prediction import Distribution, Interval, Prediction, make_frame
 

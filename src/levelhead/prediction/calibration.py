@@ -1,16 +1,16 @@
-"""Makes variances honest: how the squared residuals of unseen labels really grow with a predicted variance.
+"""Calibrates variances on held-out rows: how squared residuals of unseen labels grow with the predicted variance.
 
-Networks of finite size see their own training labels too well, and their local variances are noisy: too small
-where they overfit, too large elsewhere. From residuals of predictions that have not seen the labels (out of
-fold), `calibrate` learns `V ↦ factor · V^power`. It fits Student's t with one α for all rows, the GCP loss,
-so that wrong labels among the residuals do no harm. `added_variance` asks in the same way how much
-larger the residuals are where inputs were missing and had to be guessed.
+Networks of finite size fit their own training labels too well. Their local variances are also noisy: too small where
+they overfit, too large elsewhere. From residuals of predictions that have not seen the labels (out of fold),
+`calibrate` fits the map `V ↦ factor · V^power`. It fits Student's t with one α for all rows, the GCP loss, so that
+wrong labels among the residuals do no harm. `added_variance` estimates in the same way how much larger the residuals
+are where inputs were missing and had to be filled in.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
 >>> truth = np.exp(rng.normal(size=4000))
->>> told = truth * np.exp(rng.normal(size=4000))  # half of what the model says is noise
->>> calibration = calibrate(np.sqrt(truth) * rng.normal(size=4000), told)
+>>> predicted = truth * np.exp(rng.normal(size=4000))  # half of its spread is noise
+>>> calibration = calibrate(np.sqrt(truth) * rng.normal(size=4000), predicted)
 >>> bool(0.4 < calibration.power < 0.6)
 True
 """
@@ -35,20 +35,52 @@ _ADDED = (-6.0, 16.0)  # logarithm of what a gap may add, relative to the typica
 
 @dataclass(frozen=True)
 class Calibration:
-    """The map V ↦ factor · (V/center)^power · center."""
+    """The map V ↦ factor · (V/center)^power · center.
+
+    Parameters
+    ----------
+    factor : float
+        Factor at V = center.
+    power : float
+        Exponent; 0 makes all variances equal, 1 keeps their ratios.
+    center : float
+        Typical variance.
+    """
 
     factor: float
     power: float
     center: float
 
     def __call__(self, variance: ArrayLike) -> FloatArray:
-        """Calibrated variances."""
+        """Calibrate variances.
+
+        Parameters
+        ----------
+        variance : array-like
+            Variances as the model predicts them.
+
+        Returns
+        -------
+        ndarray
+            Calibrated variances, of the same shape.
+        """
         relative = np.asarray(variance, dtype=np.float64) / self.center
         calibrated: FloatArray = self.factor * self.center * power(relative, self.power)
         return calibrated
 
     def after(self, change: float) -> "Calibration":
-        """The same calibration for variances that have since been multiplied by `change`."""
+        """Return the same calibration for variances that have been multiplied by a number.
+
+        Parameters
+        ----------
+        change : float
+            The number.
+
+        Returns
+        -------
+        Calibration
+            Gives the same results for `change · V` as this one for V.
+        """
         return Calibration(self.factor / change, self.power, self.center * change)
 
 
@@ -56,9 +88,26 @@ IDENTITY = Calibration(factor=1.0, power=1.0, center=1.0)
 
 
 def calibrate(z: ArrayLike, variance: ArrayLike) -> Calibration:
-    """Fit the map to residuals z of labels that the prediction had not seen.
+    """Fit a calibration to the residuals of labels that the prediction has not seen.
 
     The factor makes the calibrated variance the prognostic one, equation (6), of the fitted Student's t.
+
+    Parameters
+    ----------
+    z : array-like of shape (n_samples,)
+        Residuals, label minus predicted mean.
+    variance : array-like of shape (n_samples,)
+        Predicted variances.
+
+    Returns
+    -------
+    Calibration
+        The map from predicted to calibrated variances.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 10 residuals, or if more than half of them are exactly 0.
     """
     z, variance = np.asarray(z, dtype=np.float64), np.asarray(variance, dtype=np.float64)
     if z.shape != variance.shape or z.size < 10:
@@ -79,19 +128,32 @@ def calibrate(z: ArrayLike, variance: ArrayLike) -> Calibration:
 
 
 def added_variance(z: ArrayLike, variance: ArrayLike, gaps: ArrayLike) -> FloatArray:
-    """What guessed inputs add to the variance of each residual: Σ_j s_j² over the columns j missing in its row.
+    """Estimate what filled-in inputs add to the variance of each residual.
 
-    The s_j² ≥ 0, one for each column, are those under which the residuals fit best to Student's t with squared
-    scales proportional to V + Σ_j s_j², and one α for all rows: wrong labels among the rows with gaps are not
-    taken for width. Their prior density, in ln s_j², falls like 1/(1 + s_j²/V), so that a column which does not
-    matter adds little. Columns missing in fewer than ten rows count as one, and add nothing if they are fewer
-    together: a single wrong label must not be excused by a gap of its own.
+    This is Σ_j s_j² over the columns j that are missing in a row. The s_j² ≥ 0, one per column, are those under which
+    the residuals fit best to Student's t with squared scales proportional to V + Σ_j s_j², and one α for all rows. So
+    wrong labels among rows with gaps do not widen them. The prior density of ln s_j² falls like 1/(1 + s_j²/V), so that
+    a column that does not matter adds little. Columns missing in fewer than ten rows are joined into one, which adds
+    nothing if it has fewer than ten rows itself: a single wrong label must not be explained by a gap of its own.
 
     Parameters
     ----------
-    z : residuals of labels that the prediction had not seen.
-    variance : what the model thinks of their variance V, up to a common factor.
-    gaps : rows × columns, true where a cell was missing.
+    z : array-like of shape (n_samples,)
+        Residuals of labels that the prediction has not seen.
+    variance : array-like of shape (n_samples,)
+        The model's variance V of each label, correct up to a common factor.
+    gaps : array-like of bool, of shape (n_samples, n_features)
+        True where a cell was missing.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The variance to add; 0 for rows without gaps.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree, or if more than half of the residuals are exactly 0.
     """
     z, V = np.asarray(z, dtype=np.float64), np.asarray(variance, dtype=np.float64)
     M = np.asarray(gaps, dtype=np.float64)

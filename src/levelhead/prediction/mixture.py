@@ -24,10 +24,21 @@ _MAX_STEPS = 2100  # six are usual; this many halvings exhaust the range of doub
 
 @dataclass(frozen=True)
 class Family:
-    """A standard distribution; the second argument is the shape of each member.
+    """A standard distribution; the second argument of its functions is the shape of each member.
 
-    The shape is α for Student's t with 2α degrees of freedom; the Gaussian has none and ignores it. The
-    density is its value at 0 times a kernel; `quantile` need only be right up to the median.
+    The shape is α for Student's t with 2α degrees of freedom. The Gaussian has none and ignores it. The density is its
+    value at 0 times a kernel. `quantile` need only be correct up to the median.
+
+    Parameters
+    ----------
+    log_peak : callable
+        Logarithm of the density at 0, from the shape.
+    log_kernel : callable
+        Logarithm of the density divided by that at 0, from a point and the shape.
+    distribution : callable
+        Distribution function, from a point and the shape.
+    quantile : callable
+        Quantile function, from a probability and the shape.
     """
 
     log_peak: Callable[[FloatArray], FloatArray]
@@ -90,7 +101,21 @@ STUDENT = Family(_student_log_peak, _student_log_kernel, _student_distribution, 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Members of one family with equal weights; every array has the shape (members, rows)."""
+    """Members of one family with equal weights.
+
+    Parameters
+    ----------
+    family : Family
+        The standard distribution.
+    location : ndarray of shape (n_members, n_samples)
+        Locations.
+    scale : ndarray of shape (n_members, n_samples)
+        Scales.
+    shape : ndarray of shape (n_members, n_samples)
+        Shapes; ignored by the Gaussian family.
+    log_peak : ndarray of shape (n_members, n_samples)
+        Logarithm of each member's density at its location.
+    """
 
     family: Family
     location: FloatArray
@@ -100,11 +125,39 @@ class Mixture:
 
     @classmethod
     def of(cls, family: Family, location: FloatArray, scale: FloatArray, shape: FloatArray) -> "Mixture":
-        """Members of a family with these locations, scales and shapes."""
+        """Build a mixture from locations, scales and shapes.
+
+        Parameters
+        ----------
+        family : Family
+            The standard distribution.
+        location : ndarray of shape (n_members, n_samples)
+            Locations.
+        scale : ndarray of shape (n_members, n_samples)
+            Scales.
+        shape : ndarray of shape (n_members, n_samples)
+            Shapes.
+
+        Returns
+        -------
+        Mixture
+            The mixture, one distribution per row.
+        """
         return cls(family, location, scale, shape, family.log_peak(shape) - log(scale))
 
     def logpdf(self, y: FloatArray) -> FloatArray:
-        """The logarithm of mean_k p_k(y), without underflow in the far tails."""
+        """The logarithm of mean_k p_k(y), without underflow in the far tails.
+
+        Parameters
+        ----------
+        y : ndarray
+            Points; the last axis has one entry per row.
+
+        Returns
+        -------
+        ndarray
+            Log densities.
+        """
         with np.errstate(over="ignore"):
             members = self._log_densities(y)
         if len(members) == 1:
@@ -114,7 +167,18 @@ class Mixture:
         return np.asarray(highest + log(exp(members - highest).mean(axis=0)))
 
     def cdf(self, y: FloatArray) -> FloatArray:
-        """mean_k F_k(y)."""
+        """The distribution function mean_k F_k(y).
+
+        Parameters
+        ----------
+        y : ndarray
+            Points; the last axis has one entry per row.
+
+        Returns
+        -------
+        ndarray
+            Probabilities.
+        """
         with np.errstate(over="ignore"):
             z = (y - self._along(self.location, y)) / self._along(self.scale, y)
         return np.asarray(self.family.distribution(z, self._along(self.shape, y)).mean(axis=0))
@@ -122,8 +186,18 @@ class Mixture:
     def ppf(self, q: float) -> FloatArray:
         """The q-quantile of each row.
 
-        The quantiles of the members enclose that of their mixture. Above the median the problem is
-        reflected, so that both tails have their full precision.
+        The quantiles of the members enclose that of their mixture. Above the median the problem is reflected, so that
+        both tails have full precision.
+
+        Parameters
+        ----------
+        q : float
+            A probability strictly between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The quantiles.
         """
         sign, p = (-1.0, 1 - q) if q > 0.5 else (1.0, q)
         lower = Mixture(self.family, sign * self.location, self.scale, self.shape, self.log_peak)

@@ -1,9 +1,9 @@
-"""What an estimator answers: for every row a distribution of its clean label.
+"""Predictions: for every row the distribution of its clean label.
 
-A `Prediction` holds, for every member of an ensemble and every row, a mean and a variance of the clean
-label; it describes the Gaussian (one member) or the mixture of Gaussians (several) that they define. GCP
-models add α and σ of their Student's t, which describes the labels as they were given, wrong ones included:
-that is `Prediction.contaminated`.
+A `Prediction` holds a mean and a variance of the clean label for every member of an ensemble and every row. It
+describes the Gaussian (one member) or the mixture of Gaussians (several members) that they define. GCP models add α
+and σ of their Student's t, which describes the labels as they are given, wrong ones included; see
+`Prediction.contaminated`.
 
 >>> prediction = Prediction.from_student(m=[[1.0, 2.0]], alpha=[[3.0, 0.5]], sigma=[[0.3, 0.1]])
 >>> prediction.mean
@@ -37,14 +37,40 @@ _HEAD = 8
 
 
 class Interval(NamedTuple):
-    """The ends of a central interval, one pair a row."""
+    """Lower and upper ends of a central interval, one pair per row.
+
+    Attributes
+    ----------
+    lower : ndarray of shape (n_samples,)
+        Lower ends.
+    upper : ndarray of shape (n_samples,)
+        Upper ends.
+    """
 
     lower: FloatArray
     upper: FloatArray
 
 
 def make_frame(columns: dict[str, NDArray[Any]], backend: Literal["pandas", "polars"]) -> Any:
-    """A frame of copies of the columns, from whichever library is asked for."""
+    """Build a data frame from copies of the columns.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        Name and values of each column.
+    backend : {"pandas", "polars"}
+        The library whose data frame is returned.
+
+    Returns
+    -------
+    pandas.DataFrame or polars.DataFrame
+        The table.
+
+    Raises
+    ------
+    ImportError
+        If the library is not installed.
+    """
     if backend not in ("pandas", "polars"):
         raise ValueError(f"backend is {backend!r}; choose 'pandas' or 'polars'")
     return needed(backend, "to_frame", "tables").DataFrame(
@@ -54,10 +80,15 @@ def make_frame(columns: dict[str, NDArray[Any]], backend: Literal["pandas", "pol
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distribution:
-    """A mixture for every row: the functions shared by the clean and the contaminated answer.
+    """One mixture distribution per row: what predictions of clean and of contaminated labels share.
 
-    A label y is a scalar, or an array whose last axis has one entry a row. For a single row, any shape will
-    do: `prediction[7].pdf(grid)`.
+    A label y is a scalar, or an array whose last axis has one entry per row. With a single row y may have any shape:
+    `prediction[7].pdf(grid)`.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        Locations, scales and shapes of the members.
     """
 
     mixture: Mixture
@@ -66,27 +97,92 @@ class Distribution:
         return int(self.mixture.location.shape[1])
 
     def pdf(self, y: ArrayLike) -> FloatArray:
-        """Density at y."""
+        """Density at y.
+
+        Parameters
+        ----------
+        y : array-like
+            A scalar, or an array whose last axis has one entry per row.
+
+        Returns
+        -------
+        ndarray
+            Densities, in the shape of y; (n_samples,) for a scalar.
+        """
         return exp(self.logpdf(y))
 
     def logpdf(self, y: ArrayLike) -> FloatArray:
-        """Logarithm of the density at y; finite however far y lies from the mean, short of overflow."""
+        """Logarithm of the density at y; finite even for y far from the mean.
+
+        Parameters
+        ----------
+        y : array-like
+            A scalar, or an array whose last axis has one entry per row.
+
+        Returns
+        -------
+        ndarray
+            Log densities, in the shape of y; (n_samples,) for a scalar.
+        """
         return self.mixture.logpdf(self._labels(y))
 
     def cdf(self, y: ArrayLike) -> FloatArray:
-        """Probability of a label of at most y."""
+        """Probability of a label of at most y.
+
+        Parameters
+        ----------
+        y : array-like
+            A scalar, or an array whose last axis has one entry per row.
+
+        Returns
+        -------
+        ndarray
+            Probabilities, in the shape of y; (n_samples,) for a scalar.
+        """
         return self.mixture.cdf(self._labels(y))
 
     def ppf(self, q: ArrayLike) -> FloatArray:
-        """The q-quantile of every row: shape (n,) for a scalar q, else the shape of q followed by n."""
+        """Quantiles of every row.
+
+        Parameters
+        ----------
+        q : array-like
+            Probabilities strictly between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (*q.shape, n_samples)
+            The q-quantile of every row; of shape (n_samples,) for a scalar q.
+
+        Raises
+        ------
+        ValueError
+            If a probability is not strictly between 0 and 1.
+        """
         levels = _checks.real("q", q)
         if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"q is {levels.tolist()}; probabilities must lie between 0 and 1, both excluded")
+            raise ValueError(f"q is {levels.tolist()}; probabilities must lie strictly between 0 and 1")
         rows = [self.mixture.ppf(float(level)) for level in levels.flat]
         return np.array(rows).reshape(*levels.shape, len(self))
 
     def interval(self, coverage: float = 0.9) -> Interval:
-        """The central interval that holds the label with probability `coverage`."""
+        """The central interval that holds the label with a given probability.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            Probability that the interval holds the label.
+
+        Returns
+        -------
+        Interval
+            Lower and upper ends, one pair per row.
+
+        Raises
+        ------
+        ValueError
+            If `coverage` is not strictly between 0 and 1.
+        """
         tail = (1 - _checks.share("coverage", coverage)) / 2
         return Interval(self.ppf(tail), self.ppf(1 - tail))
 
@@ -101,7 +197,13 @@ class Distribution:
 
 
 class ContaminatedMarginal(Distribution):
-    """The labels as they are given, wrong ones included: Student's t of (3), or a mixture of several."""
+    """The labels as they are given, wrong ones included: Student's t of (3), or a mixture of several.
+
+    Attributes
+    ----------
+    var : ndarray of shape (n_samples,)
+        Variance of the given labels, equation (9).
+    """
 
     @cached_property
     def var(self) -> FloatArray:
@@ -118,12 +220,45 @@ class Prediction(Distribution):
 
     Parameters
     ----------
-    mean, var : mean and variance of the clean label, shape (n_members, n), or (n,) for one member.
-    alpha, sigma : α and σ of the Student's t of a GCP model in the units of y, of the same shape; or None.
+    mean : array-like of shape (n_members, n_samples) or (n_samples,)
+        Mean of the clean label.
+    var : array-like of the same shape
+        Variance of the clean label.
+    alpha : array-like of the same shape, default=None
+        α of the Student's t of a GCP model. Give `alpha` and `sigma` together, or neither.
+    sigma : array-like of the same shape, default=None
+        σ of the Student's t of a GCP model, in squared units of y.
 
     Attributes
     ----------
-    member_mean, member_var, member_alpha, member_sigma : the arrays given, of shape (n_members, n).
+    member_mean : ndarray of shape (n_members, n_samples)
+        Mean of each member.
+    member_var : ndarray of shape (n_members, n_samples)
+        Variance of each member.
+    member_alpha : ndarray of shape (n_members, n_samples), or None
+        α of each member.
+    member_sigma : ndarray of shape (n_members, n_samples), or None
+        σ of each member.
+    mean : ndarray of shape (n_samples,)
+        Mean of the clean label.
+    var : ndarray of shape (n_samples,)
+        Variance of the clean label: `aleatoric_var` + `epistemic_var`.
+    std : ndarray of shape (n_samples,)
+        Standard deviation of the clean label.
+    aleatoric_var : ndarray of shape (n_samples,)
+        Noise of the clean labels.
+    epistemic_var : ndarray of shape (n_samples,)
+        Disagreement of the members.
+    alpha : ndarray of shape (n_samples,)
+        α; small where the training labels held outliers. GCP models only.
+    student_var : ndarray of shape (n_samples,)
+        Variance (9) of the labels as they are given. GCP models only.
+
+    Examples
+    --------
+    >>> prediction = Prediction(mean=[[0.0, 1.0], [0.2, 1.0]], var=[[1.0, 4.0], [1.0, 4.0]])
+    >>> prediction.mean, prediction.var
+    (array([0.1, 1. ]), array([1.01, 4.  ]))
     """
 
     member_mean: FloatArray
@@ -140,7 +275,7 @@ class Prediction(Distribution):
         sigma: ArrayLike | None = None,
     ) -> None:
         if (alpha is None) != (sigma is None):
-            raise ValueError("alpha and sigma belong together: give both (GCP models) or neither")
+            raise ValueError("give both alpha and sigma (GCP models) or neither")
         m = _members("mean", mean)
         v = _checks.positive("var", _members("var", var, m.shape))
         self._store(member_mean=m, member_var=v, member_alpha=None, member_sigma=None)
@@ -153,7 +288,22 @@ class Prediction(Distribution):
 
     @classmethod
     def from_student(cls, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> "Prediction":
-        """A GCP model's answer with the prognostic variance V_p = σ/(α − A(α)) of equation (6)."""
+        """The prediction of a GCP model, with the prognostic variance V_p = σ/(α − A(α)) of equation (6).
+
+        Parameters
+        ----------
+        m : array-like of shape (n_members, n_samples) or (n_samples,)
+            Location of the Student's t.
+        alpha : array-like of the same shape
+            α: half the degrees of freedom.
+        sigma : array-like of the same shape
+            σ; the squared scale is σ/α.
+
+        Returns
+        -------
+        Prediction
+            The distribution of the clean labels.
+        """
         positive_alpha = _checks.positive("alpha", _members("alpha", alpha))
         prognostic = prognostic_variance(positive_alpha, _members("sigma", sigma, positive_alpha.shape))
         return cls(m, prognostic, alpha=alpha, sigma=sigma)
@@ -164,7 +314,7 @@ class Prediction(Distribution):
 
     @property
     def n_members(self) -> int:
-        """How many members the ensemble has."""
+        """Number of members of the ensemble."""
         return len(self.member_mean)
 
     @cached_property
@@ -184,19 +334,19 @@ class Prediction(Distribution):
 
     @cached_property
     def var(self) -> FloatArray:
-        """Variance of the mixture, mean(V + m²) − mean(m)², as the sum of its two parts."""
+        """Variance of the mixture, mean(V + m²) − mean(m)², as `aleatoric_var` + `epistemic_var`."""
         return _read_only(self.aleatoric_var + self.epistemic_var)
 
     @cached_property
     def std(self) -> FloatArray:
-        """Standard deviation, the root of `var`."""
+        """Standard deviation, the square root of `var`."""
         return _read_only(np.sqrt(self.var))
 
     @cached_property
     def alpha(self) -> FloatArray:
-        """Trust: the harmonic mean of the members' α. Small where the training labels held outliers.
+        """Harmonic mean of the members' α. It is small where the training labels held outliers.
 
-        By Theorem 3.1, 1/α is proportional to the share of outliers, so it is 1/α that is averaged.
+        By Theorem 3.1, 1/α is proportional to the share of outliers, so 1/α is averaged.
         """
         alpha, _ = self._student("alpha")
         return _read_only(1 / np.mean(1 / alpha, axis=0))
@@ -208,20 +358,33 @@ class Prediction(Distribution):
 
     @cached_property
     def finite_student_var(self) -> FloatArray:
-        """V_St with max(α − 1, 5e-5) for α − 1: where a finite number is needed, as for sorting."""
+        """V_St with max(α − 1, 5e-5) instead of α − 1, for uses that need a finite number, such as sorting."""
         alpha, sigma = self._student("finite_student_var")
         members = student_variance(alpha, sigma, finite=True)
         return _read_only(members.mean(axis=0) + self.epistemic_var)
 
     @cached_property
     def contaminated(self) -> ContaminatedMarginal:
-        """The labels as they are given: Student's t with 2α degrees of freedom, squared scale σ/α (3)."""
+        """The labels as they are given: Student's t with 2α degrees of freedom and squared scale σ/α (3)."""
         alpha, sigma = self._student("contaminated")
         scale = np.sqrt(sigma) / np.sqrt(alpha)  # σ/α itself could underflow
         return ContaminatedMarginal(Mixture.of(STUDENT, self.member_mean, scale, alpha))
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> FloatArray:
-        """Draws of the clean label, `n` for every row: shape (n, number of rows)."""
+        """Draw clean labels.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of draws per row.
+        random_state : int, numpy.random.Generator or RandomState, default=None
+            Seed or generator.
+
+        Returns
+        -------
+        ndarray of shape (n, n_samples)
+            The draws.
+        """
         rng = _checks.generator(random_state)
         member = rng.integers(self.n_members, size=(n, len(self)))
         row = np.arange(len(self))
@@ -229,13 +392,29 @@ class Prediction(Distribution):
         return np.asarray(self.member_mean[member, row] + noise)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
-        """A table with a row for every row and a column for every attribute."""
+        """Return a table with one row per row and one column per attribute.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, default="pandas"
+            The library whose data frame is returned.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            mean, std, aleatoric_var, epistemic_var and, for GCP models, student_var and alpha.
+
+        Raises
+        ------
+        ImportError
+            If the library is not installed.
+        """
         names = ["mean", "std", "aleatoric_var", "epistemic_var"]
         names += [] if self.member_alpha is None else ["student_var", "alpha"]
         return make_frame({name: getattr(self, name) for name in names}, backend)
 
     def __getitem__(self, rows: Rows) -> "Prediction":
-        """The chosen rows, by slice, mask, list or number; a number gives a prediction of one row."""
+        """Select rows by slice, mask, list or number; a number gives a prediction of one row."""
         index = np.arange(len(self))[rows if isinstance(rows, int | np.integer | slice) else np.asarray(rows)]
         chosen = np.atleast_1d(index)
         alpha, sigma = (None if a is None else a[:, chosen] for a in (self.member_alpha, self.member_sigma))
@@ -273,7 +452,7 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 
 def _table(head: Prediction) -> list[str]:
-    """Aligned lines `row  mean ± std  α`, with the decimals that the spread deserves."""
+    """Aligned lines `row  mean ± std  α`, with decimals chosen by the spread."""
     if len(head) == 0:
         return []
     size = np.log10(np.median(head.std))

@@ -1,1 +1,1 @@
-"""What the paper proves: special functions, the prior, what is read off a fit, the dynamics."""
+"""The mathematics of the paper: special functions, the prior, Student's t, and the dynamics of a fit."""

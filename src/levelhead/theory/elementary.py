@@ -1,9 +1,8 @@
-"""Exponential, logarithm and power in float64 that give the same bits on every machine.
+"""Exponential, logarithm and power in float64 that give the same bits on every computer.
 
-numpy has several versions of these functions and takes the one that suits the processor; they differ in the last
-bit. Whatever feeds back into training uses the functions below, so that a fit does not depend on where it was made.
-They consist of additions, multiplications and divisions, which every processor rounds alike, and are good to two
-units in the last place.
+numpy has several versions of these functions and chooses one for the processor; they differ in the last bit. All that
+influences training uses the functions below, so that a fit does not depend on the computer. They consist of additions,
+multiplications and divisions, which every processor rounds alike, and are precise to two units in the last place.
 
 >>> float(exp(1.0)), float(log(10.0))
 (2.718281828459045, 2.302585092994046)
@@ -46,7 +45,18 @@ SINE = _sine_series(12)  # coefficients of sin 2πu in u, u³, … for |u| ≤ �
 
 
 def in_blocks(f: Callable[[FloatArray], FloatArray]) -> Callable[[ArrayLike], FloatArray]:
-    """Lift a function of a 1-D block to arrays of any shape; blocks keep its intermediate results in the cache."""
+    """Lift a function of a 1-D block to arrays of any shape; blocks keep intermediate results in the cache.
+
+    Parameters
+    ----------
+    f : callable
+        Takes and returns a 1-D array.
+
+    Returns
+    -------
+    callable
+        Takes and returns arrays of any shape.
+    """
 
     @wraps(f)
     def lifted(values: ArrayLike) -> FloatArray:
@@ -82,7 +92,18 @@ def _log(x: FloatArray) -> FloatArray:
 
 @in_blocks
 def exp(x: FloatArray) -> FloatArray:
-    """eˣ; 0 and ∞ where a float cannot hold it."""
+    """eˣ; 0 and ∞ beyond the range of floats.
+
+    Parameters
+    ----------
+    x : array-like
+        Any numbers.
+
+    Returns
+    -------
+    ndarray
+        eˣ, of the same shape.
+    """
     bounded = np.clip(x, _LOWEST, _HIGHEST)
     n = np.rint(bounded * _LOG2_E)
     high = bounded - n * _LN2_HIGH
@@ -97,13 +118,35 @@ def exp(x: FloatArray) -> FloatArray:
 
 @in_blocks
 def log(x: FloatArray) -> FloatArray:
-    """The natural logarithm; −∞ at 0, NaN below."""
+    """The natural logarithm; −∞ at 0, NaN below.
+
+    Parameters
+    ----------
+    x : array-like
+        Any numbers.
+
+    Returns
+    -------
+    ndarray
+        ln x, of the same shape.
+    """
     return _log(x)
 
 
 @in_blocks
 def log1p(x: FloatArray) -> FloatArray:
-    """ln(1 + x), to full relative precision for small x."""
+    """ln(1 + x), to full relative precision for small x.
+
+    Parameters
+    ----------
+    x : array-like
+        Any numbers.
+
+    Returns
+    -------
+    ndarray
+        ln(1 + x), of the same shape.
+    """
     u = 1 + x
     lost = (x - (u - 1)) / u  # what rounding took from 1 + x
     lost[~((u > 0) & (u < np.inf))] = 0.0
@@ -111,20 +154,55 @@ def log1p(x: FloatArray) -> FloatArray:
 
 
 def softplus(x: ArrayLike) -> FloatArray:
-    """ln(1 + eˣ), to full relative precision."""
+    """ln(1 + eˣ), to full relative precision.
+
+    Parameters
+    ----------
+    x : array-like
+        Any numbers.
+
+    Returns
+    -------
+    ndarray
+        ln(1 + eˣ), of the same shape.
+    """
     x = np.asarray(x, dtype=np.float64)
     return np.asarray(np.maximum(x, 0.0) + log1p(exp(-np.abs(x))))[()]
 
 
 @in_blocks
 def cos_turns(t: FloatArray) -> FloatArray:
-    """Cos 2πt for 0 ≤ t ≤ 1."""
+    """The cosine of 2πt for 0 ≤ t ≤ 1.
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers from 0 to 1.
+
+    Returns
+    -------
+    ndarray
+        cos 2πt, of the same shape.
+    """
     u = 0.25 - np.minimum(t, 1 - t)  # cos 2πt = sin 2πu, |u| ≤ ¼
     return u * _horner(SINE, u * u)
 
 
 def power(x: ArrayLike, exponent: ArrayLike) -> FloatArray:
-    """X to the power of an exponent, for x ≥ 0."""
+    """Raise x ≥ 0 to the power of an exponent.
+
+    Parameters
+    ----------
+    x : array-like
+        Numbers of at least 0.
+    exponent : array-like
+        Exponents; broadcast against x.
+
+    Returns
+    -------
+    ndarray
+        The powers.
+    """
     with np.errstate(invalid="ignore"):
         raised = exp(np.asarray(exponent) * log(x))
     return np.where(np.asarray(exponent) == 0, 1.0, raised)[()]

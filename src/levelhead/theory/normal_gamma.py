@@ -24,7 +24,15 @@ FloatArray = NDArray[np.float64]
 
 
 class MeanAndPrecision(NamedTuple):
-    """Draws of (μ, τ)."""
+    """Draws of (μ, τ).
+
+    Attributes
+    ----------
+    mu : ndarray
+        Means.
+    tau : ndarray
+        Precisions.
+    """
 
     mu: FloatArray
     tau: FloatArray
@@ -32,7 +40,31 @@ class MeanAndPrecision(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NormalGamma:
-    """The prior as an immutable value; its fields are arrays of one shape (arguments broadcast)."""
+    """The normal-gamma prior; immutable. Its fields are arrays of one shape (arguments broadcast).
+
+    Parameters
+    ----------
+    m : array-like
+        Location of the mean μ.
+    nu : array-like
+        ν > 0: how many labels the prior on μ counts for.
+    alpha : array-like
+        α > 0: shape of the gamma distribution of the precision τ.
+    beta : array-like
+        β > 0: rate of the gamma distribution of τ.
+
+    Attributes
+    ----------
+    sigma : ndarray
+        σ = β(ν+1)/ν, equation (4).
+    marginal : StudentT
+        The distribution of one label, equation (3).
+
+    Raises
+    ------
+    ValueError
+        If m is not finite, or ν, α or β is not positive.
+    """
 
     m: FloatArray
     nu: FloatArray
@@ -60,14 +92,41 @@ class NormalGamma:
         return StudentT(self.m, self.alpha, self.sigma)
 
     def update(self, y: ArrayLike) -> Self:
-        """The posterior after one label for each prior, equation (10)."""
+        """The posterior after one label per prior, equation (10).
+
+        Parameters
+        ----------
+        y : array-like
+            Labels.
+
+        Returns
+        -------
+        NormalGamma
+            The posterior.
+        """
         z = np.asarray(y, dtype=np.float64) - self.m
         m = self.m + z / (self.nu + 1)  # (νm + y)/(ν + 1)
         beta = self.beta + self.nu / (self.nu + 1) * z * z / 2
         return type(self)(m, self.nu + 1, self.alpha + 0.5, beta)
 
     def update_many(self, labels: ArrayLike) -> Self:
-        """The posterior after all labels along the first axis: the same as one `update` after another."""
+        """The posterior after all labels along the first axis; equal to one `update` after another.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n, …)
+            Labels.
+
+        Returns
+        -------
+        NormalGamma
+            The posterior.
+
+        Raises
+        ------
+        ValueError
+            If `labels` is a single number.
+        """
         y = np.asarray(labels, dtype=np.float64)
         if y.ndim == 0:
             raise ValueError("labels need an axis to run along; for a single label use update(y)")
@@ -82,7 +141,18 @@ class NormalGamma:
         return type(self)(m, self.nu + n, self.alpha + n / 2, beta)
 
     def kl(self, other: "NormalGamma") -> FloatArray:
-        """KL divergence from this distribution to another; equation (11) if this one is the posterior."""
+        """KL divergence from this distribution to another; equation (11) if this one is the posterior.
+
+        Parameters
+        ----------
+        other : NormalGamma
+            The other distribution; the prior in (11).
+
+        Returns
+        -------
+        ndarray
+            The divergence.
+        """
         ratio = other.beta / self.beta
         rate = other.alpha * -np.log(ratio) + self.alpha * (ratio - 1)
         shape = gammaln(other.alpha) - gammaln(self.alpha) - (other.alpha - self.alpha) * digamma(self.alpha)
@@ -92,7 +162,20 @@ class NormalGamma:
         return result
 
     def logpdf(self, mu: ArrayLike, tau: ArrayLike) -> FloatArray:
-        """Log density of (μ, τ)."""
+        """Log density of (μ, τ).
+
+        Parameters
+        ----------
+        mu : array-like
+            Means.
+        tau : array-like
+            Precisions.
+
+        Returns
+        -------
+        ndarray
+            Log densities.
+        """
         mu, tau = np.asarray(mu, dtype=np.float64), np.asarray(tau, dtype=np.float64)
         of_tau = self.alpha * np.log(self.beta) - gammaln(self.alpha) + (self.alpha - 1) * np.log(tau)
         of_mu = 0.5 * np.log(self.nu * tau / (2 * np.pi)) - self.nu * tau * (mu - self.m) ** 2 / 2
@@ -102,7 +185,20 @@ class NormalGamma:
     def sample(
         self, size: int | tuple[int, ...] = (), *, random_state: int | np.random.Generator
     ) -> MeanAndPrecision:
-        """Draws of (μ, τ) of shape `size` + the shape of the parameters."""
+        """Draw (μ, τ).
+
+        Parameters
+        ----------
+        size : int or tuple of int, default=()
+            Number of draws per prior.
+        random_state : int or numpy.random.Generator
+            Seed or generator.
+
+        Returns
+        -------
+        MeanAndPrecision
+            Arrays of shape `size` + the shape of the parameters.
+        """
         rng = np.random.default_rng(random_state)
         shape = shape_of(size) + self.m.shape
         tau = rng.gamma(self.alpha, 1 / self.beta, shape)

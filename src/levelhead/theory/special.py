@@ -57,19 +57,52 @@ def _fraction(alpha: FloatArray) -> FloatArray:
 
 @_elementwise
 def A(alpha: FloatArray) -> FloatArray:
-    """A(α), the unique root of equation (7); rises from A(0) = 0 to A(∞) = 1."""
+    """A(α), the unique root of equation (7); rises from A(0) = 0 to A(∞) = 1.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        A(α), of the same shape.
+    """
     return _series(_chebyshev.A, alpha) * _fraction(alpha)
 
 
 @_elementwise
 def alpha_minus_A(alpha: FloatArray) -> FloatArray:
-    """α − A(α), the denominator of the prognostic variance (6): 4α²/π for small α, α − 1 for large."""
+    """α − A(α), the denominator of the prognostic variance (6): 4α²/π for small α, α − 1 for large.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        α − A(α), of the same shape.
+    """
     return _series(_chebyshev.S, alpha) * alpha * _fraction(alpha)
 
 
 @_elementwise
 def dA(alpha: FloatArray) -> FloatArray:
-    """A′(α) = 1 − 2(α − A)/((2α+1)A); from 1 at α = 0 down to 3/(2α²) for large α."""
+    """A′(α) = 1 − 2(α − A)/((2α+1)A); from 1 at α = 0 down to 3/(2α²) for large α.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        A′(α), of the same shape.
+    """
     reciprocal = 1 / (1 + alpha)
     return _series(_chebyshev.DA, alpha) * reciprocal * reciprocal
 
@@ -79,28 +112,70 @@ def b(alpha: FloatArray) -> FloatArray:
     """b(α) = 2α/A(α), the coefficient of V_g = (1 − bε)V_p + O(ε²), equations (8) and (56).
 
     The paper defines b by an integral; an integration by parts in (7) gives this closed form.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        b(α), of the same shape.
     """
     return 2 * (1 + alpha) / _series(_chebyshev.A, alpha)
 
 
 @_elementwise
 def delta_psi(alpha: FloatArray) -> FloatArray:
-    """ΔΨ(α) = Ψ(α) − Ψ(α + ½): −1/α for small α, −1/(2α) for large."""
+    """ΔΨ(α) = Ψ(α) − Ψ(α + ½): −1/α for small α, −1/(2α) for large.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        ΔΨ(α), of the same shape.
+    """
     return -_series(_chebyshev.PSI, alpha) / alpha
 
 
 @_elementwise
 def log_gamma_ratio(alpha: FloatArray) -> FloatArray:
-    """lnΓ(α + ½) − lnΓ(α), the normalising constant of Student's t; its derivative is −ΔΨ(α)."""
+    """lnΓ(α + ½) − lnΓ(α), the normalising constant of Student's t; its derivative is −ΔΨ(α).
+
+    Parameters
+    ----------
+    alpha : array-like
+        α ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        The difference, of the same shape.
+    """
     root = np.where(np.isinf(alpha), np.inf, alpha / np.sqrt(alpha + 0.25))
     return log(root) + _series(_chebyshev.GAMMA, alpha)
 
 
 @_elementwise
 def A_rough(alpha: FloatArray) -> FloatArray:
-    """The authors' rough formula 2α/(2α+3) for A(α): for comparison only.
+    """The authors' rough formula 2α/(2α+3) for A(α), for comparison only.
 
-    It is too low by up to 0.065 (at α = 0.73) and makes the prognostic variance too small by a factor
-    of 0.75 at α = 0.5 and 0.30 at α = 0.1. Use `A`.
+    It is too low by up to 0.065 (at α = 0.73) and makes the prognostic variance too small by a factor of 0.75 at α =
+    0.5 and 0.30 at α = 0.1. Use `A`.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        2α/(2α+3), of the same shape.
     """
     return 1 / (1 + 1.5 / alpha)

@@ -1,4 +1,4 @@
-"""Student's t, once: the loss −ln t and its derivatives, the variances read off a fit, the information matrix.
+"""Student's t: the loss −ln t and its derivatives, the variances computed from a fit, the information matrix.
 
 The marginal of a label, equation (3), has 2α degrees of freedom, location m and **squared** scale σ/α. With z = y − m,
 everything that depends on the label is in four numbers (`Ratios`), none of which overflows:
@@ -14,10 +14,10 @@ Variances, given α and σ:
 | `first_order_variance` | (1 − bε)V_p, equation (8): up to O(ε²) | ε, small |
 | `far_variance` | σ/(α* − A(α*)), α* = α/(1 − ε(2α+1)): exact for far outliers | ε |
 
-With the residuals of a whole data set, `levelhead.audits.separation` does better than all of them.
+With the residuals of a whole data set, `levelhead.audits.separation` is more precise than all of them.
 
-Fisher's information is written in the coordinates (m, ln s, ln α) with the scale s = √(σ/α), in which the location
-stands alone:
+Fisher's information is written in the coordinates (m, ln s, ln α) with the scale s = √(σ/α). The location is orthogonal
+to the others:
 
     I(m, m) = (2α+1)/((2α+3)s²)         I(ln s, ln s) = 4α/(2α+3)
     I(ln s, ln α) = −4α/((2α+1)(2α+3))  I(ln α, ln α) = α²(Ψ′(α) − Ψ′(α+½)) − α(2α+5)/((2α+1)(2α+3))
@@ -54,7 +54,19 @@ _TANH = np.array([1 / 8, -1 / 384, 1 / 15_360, -17 / 10_321_920, 31 / 743_178_24
 
 
 class Ratios(NamedTuple):
-    """What Student's t needs of a residual z: far + near = 1."""
+    """The functions of a residual z that Student's t needs; far + near = 1.
+
+    Attributes
+    ----------
+    far : ndarray
+        z²/(2σ + z²).
+    near : ndarray
+        2σ/(2σ + z²).
+    slope : ndarray
+        z/(2σ + z²).
+    log_growth : ndarray
+        ln(1 + z²/(2σ)).
+    """
 
     far: FloatArray
     near: FloatArray
@@ -63,7 +75,20 @@ class Ratios(NamedTuple):
 
 
 def ratios(z: ArrayLike, sigma: ArrayLike) -> Ratios:
-    """The four numbers for residuals z, without their squares, which may overflow."""
+    """Compute the four functions for residuals z, without squares that may overflow.
+
+    Parameters
+    ----------
+    z : array-like
+        Residuals y − m.
+    sigma : array-like
+        σ > 0; broadcast against z.
+
+    Returns
+    -------
+    Ratios
+        Arrays of the broadcast shape.
+    """
     z = np.asarray(z, dtype=np.float64)
     width = np.sqrt(2 * np.asarray(sigma, dtype=np.float64))
     reach = np.hypot(width, z)  # √(2σ + z²)
@@ -75,7 +100,22 @@ def ratios(z: ArrayLike, sigma: ArrayLike) -> Ratios:
 
 
 def negative_log(at: Ratios, alpha: ArrayLike, sigma: ArrayLike) -> FloatArray:
-    """−ln t(y) = lnΓ(α) − lnΓ(α+½) + ½ ln(2πσ) + (α+½) ln(1 + z²/(2σ)), Algorithm 2."""
+    """−ln t(y) = lnΓ(α) − lnΓ(α+½) + ½ ln(2πσ) + (α+½) ln(1 + z²/(2σ)), Algorithm 2.
+
+    Parameters
+    ----------
+    at : Ratios
+        The functions of the residuals.
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+
+    Returns
+    -------
+    ndarray
+        The loss of each label.
+    """
     alpha = np.asarray(alpha, dtype=np.float64)
     return np.asarray(
         -log_gamma_ratio(alpha) + 0.5 * log(2 * np.pi * np.asarray(sigma)) + (alpha + 0.5) * at.log_growth
@@ -83,22 +123,74 @@ def negative_log(at: Ratios, alpha: ArrayLike, sigma: ArrayLike) -> FloatArray:
 
 
 def by_location(at: Ratios, alpha: ArrayLike) -> FloatArray:
-    """∂(−ln t)/∂m = −(2α+1) z/(2σ + z²)."""
+    """∂(−ln t)/∂m = −(2α+1) z/(2σ + z²).
+
+    Parameters
+    ----------
+    at : Ratios
+        The functions of the residuals.
+    alpha : array-like
+        α > 0.
+
+    Returns
+    -------
+    ndarray
+        The derivatives.
+    """
     return np.asarray(-(2 * np.asarray(alpha) + 1) * at.slope)
 
 
 def by_log_scale(at: Ratios, alpha: ArrayLike) -> FloatArray:
-    """∂(−ln t)/∂ln s = 1 − (2α+1) z²/(2σ + z²): between −2α and 1."""
+    """∂(−ln t)/∂ln s = 1 − (2α+1) z²/(2σ + z²): between −2α and 1.
+
+    Parameters
+    ----------
+    at : Ratios
+        The functions of the residuals.
+    alpha : array-like
+        α > 0.
+
+    Returns
+    -------
+    ndarray
+        The derivatives.
+    """
     return np.asarray(1 - (2 * np.asarray(alpha) + 1) * at.far)
 
 
 def by_alpha(at: Ratios, alpha: ArrayLike) -> FloatArray:
-    """∂(−ln t)/∂α at fixed σ."""
+    """∂(−ln t)/∂α at fixed σ.
+
+    Parameters
+    ----------
+    at : Ratios
+        The functions of the residuals.
+    alpha : array-like
+        α > 0.
+
+    Returns
+    -------
+    ndarray
+        The derivatives.
+    """
     return np.asarray(at.log_growth + delta_psi(alpha))
 
 
 def by_log_alpha(at: Ratios, alpha: ArrayLike) -> FloatArray:
-    """∂(−ln t)/∂ln α at a fixed scale s = √(σ/α); grows like ln|z| only."""
+    """∂(−ln t)/∂ln α at a fixed scale s = √(σ/α); grows only like ln|z|.
+
+    Parameters
+    ----------
+    at : Ratios
+        The functions of the residuals.
+    alpha : array-like
+        α > 0.
+
+    Returns
+    -------
+    ndarray
+        The derivatives.
+    """
     alpha = np.asarray(alpha)
     return np.asarray(alpha * by_alpha(at, alpha) + 0.5 - (alpha + 0.5) * at.far)
 
@@ -107,14 +199,38 @@ def by_log_alpha(at: Ratios, alpha: ArrayLike) -> FloatArray:
 
 
 def frozen(value: ArrayLike) -> FloatArray:
-    """A copy that nobody can write to."""
+    """Return a read-only copy.
+
+    Parameters
+    ----------
+    value : array-like
+        Numbers.
+
+    Returns
+    -------
+    ndarray
+        The copy.
+    """
     array = np.array(value, dtype=np.float64)
     array.flags.writeable = False
     return array
 
 
 def check_positive(name: str, value: FloatArray) -> None:
-    """Refuse values that are not positive."""
+    """Refuse values that are not positive.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : ndarray
+        The values.
+
+    Raises
+    ------
+    ValueError
+        If a value is not positive.
+    """
     bad = np.flatnonzero(~(value > 0))
     if bad.size:
         raise ValueError(
@@ -124,13 +240,39 @@ def check_positive(name: str, value: FloatArray) -> None:
 
 
 def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """A size as a shape."""
+    """Turn a size into a shape.
+
+    Parameters
+    ----------
+    size : int or tuple of int
+        The size.
+
+    Returns
+    -------
+    tuple of int
+        The shape.
+    """
     return (size,) if isinstance(size, int) else tuple(size)
 
 
 @dataclass(frozen=True, eq=False)
 class StudentT:
-    """Student's t with 2α degrees of freedom, location m and squared scale σ/α, equation (3)."""
+    """Student's t with 2α degrees of freedom, location m and squared scale σ/α, equation (3).
+
+    Parameters
+    ----------
+    m : array-like
+        Location.
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+
+    Raises
+    ------
+    ValueError
+        If α or σ is not positive.
+    """
 
     m: FloatArray
     alpha: FloatArray
@@ -154,17 +296,55 @@ class StudentT:
         return student_variance(self.alpha, self.sigma)
 
     def logpdf(self, y: ArrayLike) -> FloatArray:
-        """Log density, stable for any residual that a float can hold."""
+        """Log density, stable for any residual that a float can hold.
+
+        Parameters
+        ----------
+        y : array-like
+            Labels.
+
+        Returns
+        -------
+        ndarray
+            Log densities.
+        """
         at = ratios(np.asarray(y, dtype=np.float64) - self.m, self.sigma)
         return -negative_log(at, self.alpha, self.sigma)
 
     def cdf(self, y: ArrayLike) -> FloatArray:
-        """Probability of a label below y."""
+        """Probability of a label below y.
+
+        Parameters
+        ----------
+        y : array-like
+            Labels.
+
+        Returns
+        -------
+        ndarray
+            Probabilities.
+        """
         result: FloatArray = stdtr(2 * self.alpha, (np.asarray(y, dtype=np.float64) - self.m) / self.scale)
         return result
 
     def quantile(self, q: ArrayLike) -> FloatArray:
-        """The label below which a share q of the labels lies."""
+        """Quantiles.
+
+        Parameters
+        ----------
+        q : array-like
+            Probabilities from 0 to 1.
+
+        Returns
+        -------
+        ndarray
+            The label below which a share q of the labels lies.
+
+        Raises
+        ------
+        ValueError
+            If a probability is not between 0 and 1.
+        """
         q = np.asarray(q, dtype=np.float64)
         if not np.all((q >= 0) & (q <= 1)):
             raise ValueError(f"quantile levels lie between 0 and 1, got {q.min()} to {q.max()}")
@@ -174,7 +354,20 @@ class StudentT:
     def sample(
         self, size: int | tuple[int, ...] = (), *, random_state: int | np.random.Generator
     ) -> FloatArray:
-        """Labels of shape `size` + the shape of the parameters."""
+        """Draw labels.
+
+        Parameters
+        ----------
+        size : int or tuple of int, default=()
+            Number of draws per distribution.
+        random_state : int or numpy.random.Generator
+            Seed or generator.
+
+        Returns
+        -------
+        ndarray of shape `size` + the shape of the parameters
+            The labels.
+        """
         rng = np.random.default_rng(random_state)
         return self.m + self.scale * rng.standard_t(2 * self.alpha, shape_of(size) + self.m.shape)
 
@@ -183,13 +376,51 @@ class StudentT:
 
 
 def prognostic_variance(alpha: ArrayLike, sigma: ArrayLike) -> FloatArray:
-    """V_p = σ/(α − A(α)), equation (6)."""
+    """V_p = σ/(α − A(α)), equation (6): variance of the clean labels.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+
+    Returns
+    -------
+    ndarray
+        The variance.
+
+    Raises
+    ------
+    ValueError
+        If α or σ is not positive.
+    """
     alpha, sigma = _parameters(alpha, sigma)
     return sigma / alpha_minus_A(alpha)
 
 
 def student_variance(alpha: ArrayLike, sigma: ArrayLike, *, finite: bool = False) -> FloatArray:
-    """V_St = σ/(α − 1), equation (9); for α ≤ 1 infinite, or with `finite` a very large number."""
+    """V_St = σ/(α − 1), equation (9): variance of the contaminated labels.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+    finite : bool, default=False
+        Whether to return a very large number instead of ∞ for α ≤ 1.
+
+    Returns
+    -------
+    ndarray
+        The variance.
+
+    Raises
+    ------
+    ValueError
+        If α or σ is not positive.
+    """
     alpha, sigma = _parameters(alpha, sigma)
     if finite:
         return sigma / np.maximum(alpha - 1, _SMALLEST_EXCESS)
@@ -197,7 +428,27 @@ def student_variance(alpha: ArrayLike, sigma: ArrayLike, *, finite: bool = False
 
 
 def first_order_variance(alpha: ArrayLike, sigma: ArrayLike, epsilon: ArrayLike) -> FloatArray:
-    """(1 − b(α)ε)V_p, equation (8). It needs bε ≪ 1; prefer `far_variance`."""
+    """(1 − b(α)ε)V_p, equation (8). It needs bε ≪ 1; prefer `far_variance`.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+    epsilon : array-like
+        Share ε of outliers, from 0 to 1.
+
+    Returns
+    -------
+    ndarray
+        The variance.
+
+    Raises
+    ------
+    ValueError
+        If bε ≥ 1 anywhere.
+    """
     alpha, sigma, epsilon = _parameters(alpha, sigma, epsilon)
     _refuse(b(alpha) * epsilon >= 1, alpha, epsilon, "b(α)ε ≥ 1 makes the first-order variance negative")
     return (1 - b(alpha) * epsilon) * prognostic_variance(alpha, sigma)
@@ -206,8 +457,27 @@ def first_order_variance(alpha: ArrayLike, sigma: ArrayLike, epsilon: ArrayLike)
 def far_variance(alpha: ArrayLike, sigma: ArrayLike, epsilon: ArrayLike) -> FloatArray:
     """V_far = σ/(α* − A(α*)) with α* = α/(1 − ε(2α+1)): exact if the outliers are far away.
 
-    Far outliers enter H = 0 only through their share, which leaves equation (7) with α* instead of α.
-    Near outliers make it too small. Its expansion in ε is `first_order_variance`.
+    Far outliers enter H = 0 only through their share, which leaves equation (7) with α* instead of α. With near
+    outliers it is too small. Its expansion in ε is `first_order_variance`.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+    epsilon : array-like
+        Share ε of outliers, from 0 to 1.
+
+    Returns
+    -------
+    ndarray
+        The variance.
+
+    Raises
+    ------
+    ValueError
+        If ε(2α+1) ≥ 1 anywhere.
     """
     alpha, sigma, epsilon = _parameters(alpha, sigma, epsilon)
     room = 1 - epsilon * (2 * alpha + 1)
@@ -218,14 +488,28 @@ def far_variance(alpha: ArrayLike, sigma: ArrayLike, epsilon: ArrayLike) -> Floa
 def outlier_probability(z: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> FloatArray:
     """Probability that a label with residual z = y − m is wrong, from the local parameters alone.
 
-    1 − N(y; m, V_p)/t(y) beyond the point where the densities cross (2.15 to 2.43 √V_p), 0 inside. It
-    raises few false alarms, but is too sure or too timid when many labels are wrong: with residuals of a
-    whole data set use `separation.estimate_contamination(…).probability`.
+    1 − N(y; m, V_p)/t(y) beyond the point where the densities cross (2.15 to 2.43 √V_p), and 0 inside. It raises few
+    false alarms, but is too high or too low if many labels are wrong. With the residuals of a whole data set use
+    `separation.estimate_contamination(…).probability`.
+
+    Parameters
+    ----------
+    z : array-like
+        Residuals y − m.
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+
+    Returns
+    -------
+    ndarray
+        Probabilities.
     """
     alpha, sigma = _parameters(alpha, sigma)
     z = np.asarray(z, dtype=np.float64)
     variance = prognostic_variance(alpha, sigma)
-    with np.errstate(over="ignore"):  # an absurd residual has Gaussian log density −∞
+    with np.errstate(over="ignore"):  # a huge residual has Gaussian log density −∞
         log_gaussian = -0.5 * np.log(2 * np.pi * variance) - 0.5 * z / variance * z
     share = -np.expm1(np.minimum(log_gaussian - StudentT(np.zeros_like(z), alpha, sigma).logpdf(z), 0.0))
     return np.where(np.abs(z) > np.sqrt(variance), share, 0.0)
@@ -256,7 +540,25 @@ def _refuse(bad: NDArray[np.bool_], alpha: FloatArray, epsilon: FloatArray, why:
 
 
 def student_information(alpha: ArrayLike, scale: ArrayLike) -> FloatArray:
-    """Information matrix in (m, ln s, ln α), of shape (…, 3, 3), for one label."""
+    """Information matrix of one label in (m, ln s, ln α).
+
+    Parameters
+    ----------
+    alpha : array-like
+        α > 0.
+    scale : array-like
+        Scale s = √(σ/α) > 0.
+
+    Returns
+    -------
+    ndarray of shape (…, 3, 3)
+        The matrix for each pair of arguments.
+
+    Raises
+    ------
+    ValueError
+        If α or the scale is not positive.
+    """
     alpha, scale = np.broadcast_arrays(np.asarray(alpha, np.float64), np.asarray(scale, np.float64))
     if not ((alpha > 0) & (scale > 0)).all():
         raise ValueError("alpha and scale must be positive")
@@ -269,13 +571,35 @@ def student_information(alpha: ArrayLike, scale: ArrayLike) -> FloatArray:
 
 
 def of_log_scale(alpha: ArrayLike) -> FloatArray:
-    """I(ln s, ln s) = 4α/(2α+3)."""
+    """I(ln s, ln s) = 4α/(2α+3).
+
+    Parameters
+    ----------
+    alpha : array-like
+        α > 0.
+
+    Returns
+    -------
+    ndarray
+        The information.
+    """
     alpha = np.asarray(alpha, dtype=np.float64)
     return np.asarray(4 / (2 + 3 / alpha))
 
 
 def of_log_alpha(alpha: ArrayLike) -> FloatArray:
-    """I(ln α, ln α): 1 for small α, 7/(8α²) for large."""
+    """I(ln α, ln α): 1 for small α, 7/(8α²) for large.
+
+    Parameters
+    ----------
+    alpha : array-like
+        α > 0.
+
+    Returns
+    -------
+    ndarray
+        The information.
+    """
     alpha = np.asarray(alpha, dtype=np.float64)
     near = np.minimum(alpha, _FAR)
     trigammas = near * near * (zeta(2.0, near) - zeta(2.0, near + 0.5))

@@ -1,6 +1,7 @@
 """A robust head for any PyTorch network: the mean and the variance of the clean labels.
 
-Put a `GCPHead` behind any trunk, train it with a `GCPLoss`, and read the clean labels off with `prognosis`:
+Put a `GCPHead` behind any trunk, train it with a `GCPLoss`, and compute mean and variance of the clean labels with
+`prognosis`:
 
 >>> import torch
 >>> network = torch.nn.Sequential(torch.nn.Linear(8, 50), torch.nn.ReLU(), GCPHead(50))

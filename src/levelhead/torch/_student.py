@@ -96,10 +96,10 @@ def quantile(p: Tensor, dof: Tensor) -> Tensor:
 
 
 def _search(q: Tensor, dof: Tensor) -> Tensor:
-    """X = asinh(t/√ν) ≥ 0 with P(T > t) = q ≤ ½.
+    """The x = asinh(t/√ν) ≥ 0 with P(T > t) = q ≤ ½.
 
-    ln P is concave in x and at most ln(½ e^(−νv/2)): from the root of that bound, Newton's steps fall
-    monotonically onto the solution, and nothing needs to be safeguarded.
+    ln P is concave in x and at most ln(½ e^(−νv/2)). From the root of that bound, Newton's steps fall monotonically to
+    the solution and need no safeguard.
     """
     log_q = torch.log(q.clamp(min=torch.finfo(q.dtype).tiny))
     v = (-2 / dof * (math.log(2) + log_q)).clamp(min=0)

@@ -1,4 +1,4 @@
-"""Which labels of a data set are probably wrong, according to a network."""
+"""Finds labels of a data set that are probably wrong, according to a network."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ _REFRESH = 0.2  # seconds between two states of the progress bar
 
 
 class _Rows(NamedTuple):
-    """What the audit keeps of a batch: four numbers a row."""
+    """What the audit keeps of a batch: four numbers per row."""
 
     given: Tensor
     predicted: Tensor
@@ -29,7 +29,7 @@ class _Rows(NamedTuple):
 
 
 def label_audit(
-    data: Dataset | DataLoader | Iterable,
+    data: Dataset | DataLoader | Iterable[Any],
     model: nn.Module,
     *,
     output: int | None = None,
@@ -38,28 +38,46 @@ def label_audit(
     false_alarm_rate: float = 0.05,
     progress: bool | None = None,
 ) -> "Audit":
-    """The probability that each label is wrong, and the share ε of wrong labels.
+    """Compute the probability that each label is wrong, and the share of wrong labels.
 
-    The data are read once, in batches, and only four numbers a row are kept. Residuals of rows that the
-    network was trained on are too small: audit rows that it has not seen, fold by fold if need be.
+    The data are read once, in batches, and only four numbers per row are kept. Residuals of rows that the network was
+    trained on are too small. Audit rows that it has not seen; with cross-validation, audit fold by fold.
 
     Parameters
     ----------
-    data : a data set, a loader, or any iterable of batches; an item is (input, …, label). A loader of an
-        indexed data set is read in the order of its rows, whatever it shuffles or drops, so that row k of
-        the audit is item k.
-    model : a network that ends in a `GCPHead` or a `NormalHead`; called with the inputs, in evaluation mode.
-    output : which output to audit, if the network has several.
-    batch_size : used if `data` is a data set.
-    separation : of an audit of other rows, to judge these by; None fits it to these rows.
-    false_alarm_rate : largest expected share of clean labels among those that are called wrong.
-    progress : show a progress bar on stderr; None shows it on a terminal.
+    data : Dataset, DataLoader or iterable of batches
+        Items or batches are tuples (input, …, label). A loader of an indexed data set is read in the order of its rows,
+        even if it shuffles or drops rows, so that row k of the audit is item k.
+    model : torch.nn.Module
+        A network that ends in a `GCPHead` or a `NormalHead`. It is called with the inputs, in evaluation mode.
+    output : int, default=None
+        Which output to audit, if the network has several.
+    batch_size : int, default=256
+        Rows per batch, if `data` is a data set.
+    separation : ContaminationEstimate, default=None
+        The fit of an audit of other rows. By default it is fitted to these rows.
+    false_alarm_rate : float, default=0.05
+        Largest expected share of clean labels among the flagged ones.
+    progress : bool, default=None
+        Whether to show a progress bar on stderr. By default it is shown on a terminal.
+
+    Returns
+    -------
+    Audit
+        The result, one entry per row.
+
+    Raises
+    ------
+    ValueError
+        If the data are empty, if labels and predictions differ in shape, or if several outputs leave a choice.
+    TypeError
+        If the network does not end in a head of this package.
     """
     from levelhead.audits import Audit
 
     rows = list(_stream(_bar(_in_order(data, batch_size), progress), model, output))
     if not rows:
-        raise ValueError("the data hold no batches; give at least one row")
+        raise ValueError("the data have no batches; give at least one row")
     given, predicted, variance, alpha = (_joined(parts) for parts in zip(*rows, strict=True))
     return Audit.from_residuals(
         given, predicted, variance, alpha=alpha, separation=separation, false_alarm_rate=false_alarm_rate
@@ -70,13 +88,14 @@ def _joined(parts: Sequence[Tensor | None]) -> Any:
     return None if parts[0] is None else torch.cat(parts).double().numpy()
 
 
-def _in_order(data: Dataset | DataLoader | Iterable, batch_size: int) -> Iterable:
+def _in_order(data: Dataset | DataLoader | Iterable[Any], batch_size: int) -> Iterable[Any]:
     if isinstance(data, Dataset):
-        return DataLoader(data, batch_size=batch_size)
+        ordered: Iterable[Any] = DataLoader(data, batch_size=batch_size)
+        return ordered
     if not isinstance(data, DataLoader) or isinstance(data.dataset, IterableDataset):
         return data
     items_are_batches = data.batch_size is None and data.batch_sampler is None
-    return DataLoader(
+    in_order: Iterable[Any] = DataLoader(
         data.dataset,
         batch_size=None if items_are_batches else data.batch_size or batch_size,
         collate_fn=data.collate_fn,
@@ -84,10 +103,11 @@ def _in_order(data: Dataset | DataLoader | Iterable, batch_size: int) -> Iterabl
         pin_memory=data.pin_memory,
         worker_init_fn=data.worker_init_fn,
     )
+    return in_order
 
 
-def _stream(batches: Iterable, model: nn.Module, output: int | None) -> Iterator[_Rows]:
-    """Read every batch through the model, on its device; leave every module in the mode that it was in."""
+def _stream(batches: Iterable[Any], model: nn.Module, output: int | None) -> Iterator[_Rows]:
+    """Pass every batch through the model, on its device; restore the mode of every module afterwards."""
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -110,7 +130,7 @@ def _rows(label: Tensor, parameters: Any, output: int | None) -> _Rows:
         alpha = None
     else:
         raise TypeError(
-            f"the model gives {type(parameters).__name__}; it must end in a GCPHead or a NormalHead"
+            f"the model returns {type(parameters).__name__}; it must end in a GCPHead or a NormalHead"
         )
     if label.numel() != predicted.numel():
         raise ValueError(f"labels have shape {tuple(label.shape)}, predictions {tuple(predicted.shape)}")
@@ -137,8 +157,8 @@ def _to(part: Any, device: torch.device) -> Any:
     return part
 
 
-def _bar(batches: Iterable, progress: bool | None) -> Iterator:
-    """Pass the batches on, and show how many have passed."""
+def _bar(batches: Iterable[Any], progress: bool | None) -> Iterator[Any]:
+    """Yield the batches, and show how many have been read."""
     shown = sys.stderr.isatty() if progress is None else progress
     total = _length(batches)
     last = time.monotonic()
@@ -152,7 +172,7 @@ def _bar(batches: Iterable, progress: bool | None) -> Iterator:
         sys.stderr.write("\n")
 
 
-def _length(batches: Iterable) -> int | None:
+def _length(batches: Iterable[Any]) -> int | None:
     """None if it is unknown; a loader of a stream has a `__len__`, but one that raises."""
     try:
         return len(batches)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Trains many networks at once: their weights are stacked, and one pass serves them all."""
+"""Trains many networks at once: their weights are stacked, and one pass computes all of them."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -10,11 +10,23 @@ from torch.func import functional_call, stack_module_state
 
 
 class StackedModules(nn.Module):
-    """Networks, or heads, of one architecture as a single module; outputs have the member as first axis.
+    """Networks, or heads, of one architecture as a single module; the first axis of its outputs is the member.
 
-    Its parameters are those of the members with a new first axis. A loss that is summed over the members
-    trains each of them as if it were alone:
+    Its parameters are those of the members with a new first axis. A loss that is summed over the members trains each of
+    them as if it were alone.
 
+    Parameters
+    ----------
+    modules : sequence of torch.nn.Module
+        The members; their weights are copied.
+
+    Raises
+    ------
+    ValueError
+        If there are no modules, or if they differ in class or shapes.
+
+    Examples
+    --------
     >>> members = stack_heads([nn.Linear(3, 2) for _ in range(5)])
     >>> members(torch.zeros(7, 3)).shape
     torch.Size([5, 7, 2])
@@ -41,7 +53,21 @@ class StackedModules(nn.Module):
             self.register_buffer(self._names[name], stacked.detach().clone())
 
     def forward(self, *inputs: Tensor, each: bool = False) -> Any:
-        """Outputs of every member; with `each`, inputs have a first axis too, one slice per member."""
+        """Outputs of every member.
+
+        Parameters
+        ----------
+        *inputs : Tensor
+            Inputs of the members.
+        each : bool, default=False
+            Whether the inputs have a first axis too, with one slice per member. By default all members get the same
+            inputs.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            The outputs of one member, with a new first axis.
+        """
         state = {name: getattr(self, ours) for name, ours in self._names.items()}
         skeleton = self._skeleton[0].train(self.training)
 
@@ -52,7 +78,13 @@ class StackedModules(nn.Module):
         return torch.vmap(member, in_dims=axes, randomness="different")(state, *inputs)
 
     def unstack(self) -> list[nn.Module]:
-        """The members as modules of their own, with copies of the weights."""
+        """Return the members as separate modules.
+
+        Returns
+        -------
+        list of torch.nn.Module
+            The members, with copies of the weights.
+        """
         modules = []
         for k in range(self.n_members):
             state = {name: getattr(self, ours)[k].detach().clone() for name, ours in self._names.items()}
@@ -65,5 +97,21 @@ class StackedModules(nn.Module):
 
 
 def stack_heads(modules: Sequence[nn.Module]) -> StackedModules:
-    """Heads, or whole networks, of one architecture as a single module that trains them all at once."""
+    """Join heads, or whole networks, of one architecture into a single module that trains them all at once.
+
+    Parameters
+    ----------
+    modules : sequence of torch.nn.Module
+        The members; their weights are copied.
+
+    Returns
+    -------
+    StackedModules
+        The module.
+
+    Raises
+    ------
+    ValueError
+        If there are no modules, or if they differ in class or shapes.
+    """
     return StackedModules(modules)

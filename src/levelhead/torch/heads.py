@@ -1,7 +1,7 @@
-"""Heads: the last layer of a network, which gives the parameters of each label's distribution by name."""
+"""Heads: the last layer of a network, which returns the parameters of each label's distribution by name."""
 
 import math
-from typing import Self
+from typing import Self, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -11,19 +11,23 @@ from levelhead.theory.special import alpha_minus_A
 from levelhead.torch.parameters import GCPParameters, NormalParameters
 from levelhead.torch.special import working_dtype
 
+Device: TypeAlias = torch.device | str | int | None
+
 _EXACT = 40.0  # beyond it softplus(u) is u to the last digit of double precision
-_TIMID = 0.1  # shapes start almost alike for every row: the trunk knows nothing yet
+_INITIAL_SPREAD = 0.1  # shapes start almost equal for all rows: the trunk has learnt nothing yet
 
 
 class _Head(nn.Module):
     """A linear layer with one block of outputs per parameter, in the units of the targets.
 
-    The outputs describe standardised targets; `location` and `scale` carry them to the units of the targets.
+    The outputs describe standardised targets; `location` and `scale` transform them to the units of the targets.
     """
 
     n_parameters: int
 
-    def __init__(self, in_features: int, out_features: int, device=None, dtype=None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, device: Device = None, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         for name, value in (("in_features", in_features), ("out_features", out_features)):
             if value < 1:
@@ -35,14 +39,25 @@ class _Head(nn.Module):
         self.register_buffer("scale", torch.ones(out_features, device=device, dtype=dtype))
 
     def start_from(self, targets: Tensor) -> Self:
-        """Start at the median of the targets, with the width that most of them have.
+        """Start at the median of the targets, with the width of the bulk of them.
 
-        Call it once before training if the targets are not standardised. Median and median deviation are
-        blind to wrong labels, which mean and standard deviation would follow.
+        Call it once before training if the targets are not standardised. Median and median deviation ignore wrong
+        labels; mean and standard deviation would follow them.
 
         Parameters
         ----------
-        targets : the training targets, shape (n, out_features), or (n,) for one output.
+        targets : Tensor of shape (n_samples, out_features), or (n_samples,) for one output
+            The training targets.
+
+        Returns
+        -------
+        Self
+            This head.
+
+        Raises
+        ------
+        ValueError
+            If targets are not finite, or all targets of an output are equal.
         """
         columns = torch.as_tensor(targets).detach().reshape(-1, self.out_features).double()
         if not columns.isfinite().all():
@@ -54,44 +69,72 @@ class _Head(nn.Module):
         width = torch.where(robust > 0, robust, math.sqrt(math.pi / 2) * away.mean(dim=0))
         if not (width > 0).all():
             constant = int(torch.argmin(width))
-            raise ValueError(f"targets of output {constant} are all equal: there is nothing to learn")
+            raise ValueError(
+                f"targets of output {constant} are all equal; at least two different ones are needed"
+            )
         self.location.copy_(median)
         self.scale.copy_(width)
         return self
 
     def extra_repr(self) -> str:
+        """Return the sizes, for `repr`.
+
+        Returns
+        -------
+        str
+            The sizes.
+        """
         return f"in_features={self.in_features}, out_features={self.out_features}"
 
     def _blocks(self, raw: Tensor) -> tuple[Tensor, ...]:
-        """One tensor per parameter; half precision ends here, as it has too few digits for a variance."""
+        """One tensor per parameter, in single precision at least: half precision has too few digits for a variance."""
         raw = raw.to(working_dtype(raw))
-        return raw.unflatten(-1, (self.n_parameters, self.out_features)).unbind(-2)
+        blocks: tuple[Tensor, ...] = raw.unflatten(-1, (self.n_parameters, self.out_features)).unbind(-2)
+        return blocks
 
     def _start(self, *constants: float) -> None:
-        """Let the parameters behind the first be almost constant at the beginning."""
+        """Make all parameters but the first almost constant at the start."""
         with torch.no_grad():
-            self.linear.weight[self.out_features :] *= _TIMID
+            self.linear.weight[self.out_features :] *= _INITIAL_SPREAD
             for k, value in enumerate(constants):
                 block = slice(k * self.out_features, (k + 1) * self.out_features)
                 self.linear.bias[block] = value
 
 
 class GCPHead(_Head):
-    """Gives m, ν, α, β of every row by name, with the paper's links: softplus for all but m.
+    """Returns m, ν, α, β of every row by name, with the paper's links: softplus for all but m.
 
-    For standardised targets the head starts at m near 0, α = 1 and V_p = 1: a small α, from which training
-    finds the solution that ignores wrong labels. For others, see `start_from`.
-
-    >>> head = GCPHead(16, 2).start_from(torch.tensor([[300.0, 0.1], [310.0, 0.2], [290.0, 0.3]]))
-    >>> head(torch.zeros(5, 16)).m.shape, head.scale
-    (torch.Size([5, 2]), tensor([14.8260,  0.1483]))
+    For standardised targets the head starts at m near 0, α = 1 and V_p = 1. From this small α training finds the
+    solution that ignores wrong labels. For other targets, see `start_from`.
 
     Parameters
     ----------
-    in_features : width of the trunk's output.
-    out_features : number of targets; parameters have the shape (…, out_features), and so must the targets.
-    alpha_floor, beta_floor, nu_floor : what is added to the softplus. The floor of β, in units of the squared
-        target scale, keeps the likelihood bounded where many residuals are exactly 0.
+    in_features : int
+        Width of the trunk's output.
+    out_features : int, default=1
+        Number of targets. Parameters have the shape (…, out_features), and so must the targets.
+    alpha_floor : float, default=0.1
+        Added to the softplus of α.
+    beta_floor : float, default=1e-6
+        Added to the softplus of β, in units of the squared target scale. It keeps the likelihood bounded where many
+        residuals are exactly 0.
+    nu_floor : float, default=1e-6
+        Added to the softplus of ν.
+    device : torch.device or str, default=None
+        Device of the weights.
+    dtype : torch.dtype, default=None
+        Type of the weights.
+
+    Raises
+    ------
+    ValueError
+        If a size is below 1 or a floor is negative.
+
+    Examples
+    --------
+    >>> head = GCPHead(16, 2).start_from(torch.tensor([[300.0, 0.1], [310.0, 0.2], [290.0, 0.3]]))
+    >>> head(torch.zeros(5, 16)).m.shape, head.scale
+    (torch.Size([5, 2]), tensor([14.8260,  0.1483]))
     """
 
     n_parameters = 4
@@ -104,8 +147,8 @@ class GCPHead(_Head):
         alpha_floor: float = 0.1,
         beta_floor: float = 1e-6,
         nu_floor: float = 1e-6,
-        device=None,
-        dtype=None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device, dtype)
         for name, floor in (("alpha", alpha_floor), ("beta", beta_floor), ("nu", nu_floor)):
@@ -115,7 +158,7 @@ class GCPHead(_Head):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new weights, and start at α = 1, ν = 1, V_p = 1 (or just above floors that exclude this)."""
+        """Draw new weights, and start at α = 1, ν = 1, V_p = 1, or just above larger floors."""
         self.linear.reset_parameters()
         alpha = max(1.0, 2 * self.alpha_floor)
         nu = max(1.0, 2 * self.nu_floor)
@@ -128,11 +171,33 @@ class GCPHead(_Head):
         self._start(0.0, *links)
 
     def forward(self, features: Tensor) -> GCPParameters:
-        """Parameters of shape (…, out_features) from features of shape (…, in_features)."""
+        """Parameters from features.
+
+        Parameters
+        ----------
+        features : Tensor of shape (…, in_features)
+            Outputs of the trunk.
+
+        Returns
+        -------
+        GCPParameters
+            Tensors of shape (…, out_features).
+        """
         return self.link(self.linear(features))
 
     def link(self, raw: Tensor) -> GCPParameters:
-        """Parameters from raw outputs (…, 4·out_features), for those who compute these otherwise."""
+        """Parameters from raw outputs, for a network with its own last layer.
+
+        Parameters
+        ----------
+        raw : Tensor of shape (…, 4·out_features)
+            Raw outputs.
+
+        Returns
+        -------
+        GCPParameters
+            Tensors of shape (…, out_features).
+        """
         m, nu, alpha, beta = self._blocks(raw)
         return GCPParameters(
             m=self.location + self.scale * m,
@@ -143,7 +208,26 @@ class GCPHead(_Head):
 
 
 class NormalHead(_Head):
-    """Gives mean and variance of every row by name: for the divergences, and for Gaussian likelihood."""
+    """Returns mean and variance of every row by name: for the divergences, and for Gaussian likelihood.
+
+    Parameters
+    ----------
+    in_features : int
+        Width of the trunk's output.
+    out_features : int, default=1
+        Number of targets. Parameters have the shape (…, out_features), and so must the targets.
+    variance_floor : float, default=1e-6
+        Added to the softplus of the variance, in units of the squared target scale.
+    device : torch.device or str, default=None
+        Device of the weights.
+    dtype : torch.dtype, default=None
+        Type of the weights.
+
+    Raises
+    ------
+    ValueError
+        If a size is below 1 or the floor is negative.
+    """
 
     n_parameters = 2
 
@@ -153,8 +237,8 @@ class NormalHead(_Head):
         out_features: int = 1,
         *,
         variance_floor: float = 1e-6,
-        device=None,
-        dtype=None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device, dtype)
         if not variance_floor >= 0:
@@ -163,17 +247,39 @@ class NormalHead(_Head):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new weights, and start at V = 1 (or just above a floor that excludes this)."""
+        """Draw new weights, and start at V = 1, or just above a larger floor."""
         self.linear.reset_parameters()
         variance = max(1.0, 2 * self.variance_floor)
         self._start(0.0, _softplus_inverse(variance - self.variance_floor))
 
     def forward(self, features: Tensor) -> NormalParameters:
-        """Parameters of shape (…, out_features) from features of shape (…, in_features)."""
+        """Parameters from features.
+
+        Parameters
+        ----------
+        features : Tensor of shape (…, in_features)
+            Outputs of the trunk.
+
+        Returns
+        -------
+        NormalParameters
+            Tensors of shape (…, out_features).
+        """
         return self.link(self.linear(features))
 
     def link(self, raw: Tensor) -> NormalParameters:
-        """Parameters from raw outputs (…, 2·out_features), for those who compute these otherwise."""
+        """Parameters from raw outputs, for a network with its own last layer.
+
+        Parameters
+        ----------
+        raw : Tensor of shape (…, 2·out_features)
+            Raw outputs.
+
+        Returns
+        -------
+        NormalParameters
+            Tensors of shape (…, out_features).
+        """
         mean, variance = self._blocks(raw)
         return NormalParameters(
             mean=self.location + self.scale * mean,

@@ -1,8 +1,8 @@
 """The losses of `levelhead.losses` for tensors, as functions and as modules.
 
-Each takes the parameters that a head gives, and targets of their shape. Nothing is broadcast: a target of
-shape (n,) against parameters (n, 1) would silently become (n, n). All are computed in logarithms of scales,
-in single precision at least, and have finite values and gradients for residuals up to 1e15 and beyond.
+Each takes the parameters that a head returns, and targets of the same shape. Nothing is broadcast: a target of shape
+(n,) against parameters (n, 1) would silently become (n, n). All are computed in logarithms of scales, in single
+precision at least, and have finite values and gradients for residuals up to 1e15 and beyond.
 """
 
 import math
@@ -18,8 +18,8 @@ from levelhead.torch.special import log1p_square, log_gamma_ratio, working_dtype
 Form = Literal["student", "kl"]
 Reduction = Literal["mean", "sum", "none"]
 
-# Scales below the first are taken for it, residuals beyond the second for it, and likewise scaled residuals
-# beyond the third where they are squared: no product of theirs overflows, and no 0·∞ arises in a gradient.
+# Scales are limited to at least the first number, residuals to the second, and scaled residuals that are squared
+# to the third: no product of them overflows, and no 0·∞ occurs in a gradient.
 _LIMITS = {torch.float32: (1e-18, 1e18, 1e15), torch.float64: (1e-100, 1e150, 1e120)}
 
 
@@ -30,9 +30,29 @@ def gcp_loss(
     form: Form = "student",
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """The GCP loss: "student" is −ln t(y) (Algorithm 2), "kl" is K, equation (11) (Algorithm 1).
+    """The GCP loss.
 
-    Both have the same gradient. The value of "kl" is no measure of progress: monitor "student".
+    Parameters
+    ----------
+    parameters : GCPParameters or sequence of Tensor
+        m, ν, α, β, as a `GCPHead` returns them.
+    target : Tensor
+        Labels, of the shape of each parameter.
+    form : {"student", "kl"}, default="student"
+        "student" is −ln t(y) (Algorithm 2), "kl" is K, equation (11) (Algorithm 1). Both have the same gradient. The
+        value of "kl" does not measure progress; monitor "student".
+    reduction : {"mean", "sum", "none"}, default="mean"
+        How the losses of all labels are combined.
+
+    Returns
+    -------
+    Tensor
+        A scalar; of the shape of `target` for "none".
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, or a name is not known.
     """
     _one_of("form", form, ("student", "kl"))
     function = _student if form == "student" else _kl
@@ -46,7 +66,29 @@ def beta_divergence_loss(
     beta: float,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """`−(1+β)/β · p(y)^β + ∫p^(1+β)` for p = N(μ, V)."""
+    """The β-divergence `−(1+β)/β · p(y)^β + ∫p^(1+β)` for p = N(μ, V).
+
+    Parameters
+    ----------
+    parameters : NormalParameters or sequence of Tensor
+        Mean and variance, as a `NormalHead` returns them.
+    target : Tensor
+        Labels, of the shape of each parameter.
+    beta : float
+        β > 0; larger values give outliers less weight.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        How the losses of all labels are combined.
+
+    Returns
+    -------
+    Tensor
+        A scalar; of the shape of `target` for "none".
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, β is not positive, or the reduction is not known.
+    """
     _positive("beta", beta)
     y, mu, variance = _prepare(("mean", "variance"), parameters, target)
     r, log_variance = _scaled(y, mu, variance)
@@ -63,7 +105,29 @@ def gamma_divergence_loss(
     gamma: float,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """`−(1+γ)/γ · p(y)^γ / (∫p^(1+γ))^(γ/(1+γ))` for p = N(μ, V)."""
+    """The γ-divergence `−(1+γ)/γ · p(y)^γ / (∫p^(1+γ))^(γ/(1+γ))` for p = N(μ, V).
+
+    Parameters
+    ----------
+    parameters : NormalParameters or sequence of Tensor
+        Mean and variance, as a `NormalHead` returns them.
+    target : Tensor
+        Labels, of the shape of each parameter.
+    gamma : float
+        γ > 0; larger values give outliers less weight.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        How the losses of all labels are combined.
+
+    Returns
+    -------
+    Tensor
+        A scalar; of the shape of `target` for "none".
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, γ is not positive, or the reduction is not known.
+    """
     _positive("gamma", gamma)
     y, mu, variance = _prepare(("mean", "variance"), parameters, target)
     r, log_variance = _scaled(y, mu, variance)
@@ -73,7 +137,20 @@ def gamma_divergence_loss(
 
 
 class GCPLoss(nn.Module):
-    """`gcp_loss` as a module: `GCPLoss()(network(x), y)`."""
+    """`gcp_loss` as a module, for a `GCPHead`: `GCPLoss()(network(x), y)`.
+
+    Parameters
+    ----------
+    form : {"student", "kl"}, default="student"
+        See `gcp_loss`.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        How the losses of all labels are combined.
+
+    Raises
+    ------
+    ValueError
+        If a name is not known.
+    """
 
     def __init__(self, form: Form = "student", reduction: Reduction = "mean") -> None:
         super().__init__()
@@ -82,12 +159,38 @@ class GCPLoss(nn.Module):
         self.reduction: Reduction = _known(reduction)
 
     def forward(self, parameters: GCPParameters | Sequence[Tensor], target: Tensor) -> Tensor:
-        """The loss of the parameters m, ν, α, β at the targets."""
+        """The loss of the parameters m, ν, α, β at the targets.
+
+        Parameters
+        ----------
+        parameters : GCPParameters or sequence of Tensor
+            m, ν, α, β, as a `GCPHead` returns them.
+        target : Tensor
+            Labels, of the shape of each parameter.
+
+        Returns
+        -------
+        Tensor
+            A scalar; of the shape of `target` for the reduction "none".
+        """
         return gcp_loss(parameters, target, form=self.form, reduction=self.reduction)
 
 
 class BetaDivergenceLoss(nn.Module):
-    """`beta_divergence_loss` as a module, for a `NormalHead`."""
+    """`beta_divergence_loss` as a module, for a `NormalHead`.
+
+    Parameters
+    ----------
+    beta : float
+        β > 0; larger values give outliers less weight.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        How the losses of all labels are combined.
+
+    Raises
+    ------
+    ValueError
+        If β is not positive or the reduction is not known.
+    """
 
     def __init__(self, beta: float, reduction: Reduction = "mean") -> None:
         super().__init__()
@@ -95,12 +198,38 @@ class BetaDivergenceLoss(nn.Module):
         self.reduction: Reduction = _known(reduction)
 
     def forward(self, parameters: NormalParameters | Sequence[Tensor], target: Tensor) -> Tensor:
-        """The loss of mean and variance at the targets."""
+        """The loss of mean and variance at the targets.
+
+        Parameters
+        ----------
+        parameters : NormalParameters or sequence of Tensor
+            Mean and variance, as a `NormalHead` returns them.
+        target : Tensor
+            Labels, of the shape of each parameter.
+
+        Returns
+        -------
+        Tensor
+            A scalar; of the shape of `target` for the reduction "none".
+        """
         return beta_divergence_loss(parameters, target, beta=self.beta, reduction=self.reduction)
 
 
 class GammaDivergenceLoss(nn.Module):
-    """`gamma_divergence_loss` as a module, for a `NormalHead`."""
+    """`gamma_divergence_loss` as a module, for a `NormalHead`.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 0; larger values give outliers less weight.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        How the losses of all labels are combined.
+
+    Raises
+    ------
+    ValueError
+        If γ is not positive or the reduction is not known.
+    """
 
     def __init__(self, gamma: float, reduction: Reduction = "mean") -> None:
         super().__init__()
@@ -108,7 +237,20 @@ class GammaDivergenceLoss(nn.Module):
         self.reduction: Reduction = _known(reduction)
 
     def forward(self, parameters: NormalParameters | Sequence[Tensor], target: Tensor) -> Tensor:
-        """The loss of mean and variance at the targets."""
+        """The loss of mean and variance at the targets.
+
+        Parameters
+        ----------
+        parameters : NormalParameters or sequence of Tensor
+            Mean and variance, as a `NormalHead` returns them.
+        target : Tensor
+            Labels, of the shape of each parameter.
+
+        Returns
+        -------
+        Tensor
+            A scalar; of the shape of `target` for the reduction "none".
+        """
         return gamma_divergence_loss(parameters, target, gamma=self.gamma, reduction=self.reduction)
 
 
@@ -123,9 +265,9 @@ def _student(y: Tensor, m: Tensor, nu: Tensor, alpha: Tensor, beta: Tensor) -> T
 def _kl(y: Tensor, m: Tensor, nu: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
     """K, equation (11), as a function of the prior alone: the posterior (10) is detached.
 
-    Differences between prior and posterior are split into a part that moves, which is 0 and carries the
-    gradient, and a part that stands, which is known exactly where the plain difference would cancel. Where
-    two gradients cancel, as those of lnΓ(α) − αΨ(α′) or ν/ν′ − ln ν, their sum stands in closed form.
+    Each difference between prior and posterior is split into two parts. The first is 0 and carries the gradient. The
+    second is constant and known exactly where the plain difference would cancel. Where two gradients cancel, as those
+    of lnΓ(α) − αΨ(α′) or ν/ν′ − ln ν, their sum is written in closed form.
     """
     alpha_post, nu_post = alpha.detach() + 0.5, nu.detach() + 1  # eq. (10)
     z = _residual(y, m).detach()
@@ -163,7 +305,9 @@ def _prepare(names: tuple[str, ...], parameters: Sequence[Tensor], target: Tenso
     """Target and parameters in one precision and of one shape, the positive ones above their limit."""
     if isinstance(parameters, Tensor) or len(parameters) != len(names):
         given = "one tensor" if isinstance(parameters, Tensor) else f"{len(parameters)} tensors"
-        raise ValueError(f"the loss needs the tensors {', '.join(names)}, as a head gives them; got {given}")
+        raise ValueError(
+            f"the loss needs the tensors {', '.join(names)}, as a head returns them; got {given}"
+        )
     for name, parameter in zip(names, parameters, strict=True):
         if parameter.shape != target.shape:
             raise ValueError(

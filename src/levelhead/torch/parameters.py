@@ -1,4 +1,4 @@
-"""What a network with a head gives, by name, and what is read off it."""
+"""The parameters that a head returns, by name, and the distributions they describe."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from levelhead.torch.special import alpha_minus_A
 
 
 def _as_tuples_are(cls: Any) -> Any:
-    """Let a named tuple be built from one iterable too, as `tuple` is: so skorch moves it to a device."""
+    """Let a named tuple also be built from one iterable, like `tuple`; skorch needs this to move it to a device."""
     by_name = cls.__new__
 
     def new(cls: Any, *fields: Any, **named: Any) -> Any:
@@ -24,7 +24,19 @@ def _as_tuples_are(cls: Any) -> Any:
 
 @_as_tuples_are
 class GCPParameters(NamedTuple):
-    """m, ν, α, β of the normal-gamma prior on the label of every row, in tensors of one shape."""
+    """m, ν, α, β of the normal-gamma prior on the label of every row, in tensors of one shape.
+
+    Attributes
+    ----------
+    m : Tensor
+        Location.
+    nu : Tensor
+        ν > 0.
+    alpha : Tensor
+        α > 0.
+    beta : Tensor
+        β > 0.
+    """
 
     m: Tensor
     nu: Tensor
@@ -37,30 +49,66 @@ class GCPParameters(NamedTuple):
         return self.beta * (self.nu + 1) / self.nu
 
     def clean(self) -> Normal:
-        """The clean label: N(m, V_p) with the prognostic variance (6)."""
+        """Distribution of the clean label: N(m, V_p) with the prognostic variance (6).
+
+        Returns
+        -------
+        torch.distributions.Normal
+            One distribution per entry.
+        """
         mean, variance, _ = prognosis(self)
         return Normal(mean, variance.sqrt())
 
     def contaminated(self) -> StudentT:
-        """The label as it is given, wrong ones included: Student's t of equation (3)."""
+        """Distribution of the label as it is given, wrong ones included: Student's t of equation (3).
+
+        Returns
+        -------
+        StudentT
+            One distribution per entry.
+        """
         return StudentT(2 * self.alpha, self.m, torch.sqrt(self.sigma / self.alpha))
 
 
 @_as_tuples_are
 class NormalParameters(NamedTuple):
-    """Mean and variance of a Gaussian label, in tensors of one shape."""
+    """Mean and variance of a Gaussian label, in tensors of one shape.
+
+    Attributes
+    ----------
+    mean : Tensor
+        Mean μ.
+    variance : Tensor
+        Variance V > 0.
+    """
 
     mean: Tensor
     variance: Tensor
 
     def clean(self) -> Normal:
-        """The clean label: N(μ, V)."""
+        """Distribution of the clean label: N(μ, V).
+
+        Returns
+        -------
+        torch.distributions.Normal
+            One distribution per entry.
+        """
         return Normal(self.mean, self.variance.sqrt())
 
 
 @_as_tuples_are
 class Prognosis(NamedTuple):
-    """Mean m and variance V_p (6) of the clean label; variance V_St (9) of the labels as they are given."""
+    """Mean and variance of the clean label, and variance of the label as it is given.
+
+    Attributes
+    ----------
+    mean : Tensor
+        Mean m of the clean label.
+    variance : Tensor
+        Variance V_p of the clean label, equation (6).
+    student_variance : Tensor
+        Variance V_St of the label as it is given, equation (9); ∞ for α ≤ 1.
+    """
 
     mean: Tensor
     variance: Tensor
@@ -68,7 +116,18 @@ class Prognosis(NamedTuple):
 
 
 def prognosis(parameters: GCPParameters) -> Prognosis:
-    """What the parameters say of the clean labels: `V_p = σ/(α − A(α))`; `V_St = σ/(α−1)`, ∞ for α ≤ 1."""
+    """Compute mean and variance of the clean labels: `V_p = σ/(α − A(α))`; `V_St = σ/(α−1)`, ∞ for α ≤ 1.
+
+    Parameters
+    ----------
+    parameters : GCPParameters
+        m, ν, α, β, as a `GCPHead` returns them.
+
+    Returns
+    -------
+    Prognosis
+        Tensors of the same shape.
+    """
     m, nu, alpha, beta = parameters
     sigma = beta * (nu + 1) / nu  # eq. (4)
     heavy = alpha <= 1
@@ -78,8 +137,19 @@ def prognosis(parameters: GCPParameters) -> Prognosis:
 
 
 class PrognosisLayer(nn.Module):
-    """`prognosis` as the last layer of a network that is to be exported or served."""
+    """`prognosis` as the last layer of a network, for export or serving."""
 
     def forward(self, parameters: GCPParameters) -> Prognosis:
-        """Mean and variances."""
+        """Compute mean and variances.
+
+        Parameters
+        ----------
+        parameters : GCPParameters
+            m, ν, α, β, as a `GCPHead` returns them.
+
+        Returns
+        -------
+        Prognosis
+            Tensors of the same shape.
+        """
         return prognosis(parameters)

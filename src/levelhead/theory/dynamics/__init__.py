@@ -1,4 +1,4 @@
-"""How a fit moves and where it rests: populations of labels, the gradient flow, equilibria, the paper's expansions.
+"""The dynamics of a fit: populations of labels, the gradient flow, equilibria, the paper's expansions.
 
 For researchers; no estimator needs it.
 """

@@ -2,7 +2,7 @@
 
 The integrands of the dynamics are functions of z/√(2σ) with poles at z = ±i√(2σ), so that a fixed rule fails
 as soon as √(2σ) is small beside the density. Panels whose length grows in proportion to the distance from the
-pole converge at one geometric rate whatever the ratio is: 16 nodes on [a, 4a] err by 3⁻³² ≈ 5e-16.
+pole converge at one geometric rate for any ratio: 16 nodes on [a, 4a] err by 3⁻³² ≈ 5e-16.
 """
 
 import numpy as np

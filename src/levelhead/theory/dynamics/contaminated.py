@@ -18,7 +18,15 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mixture:
-    """Σ share·component; the shares are positive and sum to 1."""
+    """The mixture Σ share·component.
+
+    Parameters
+    ----------
+    shares : tuple of float
+        Positive numbers that sum to 1.
+    components : tuple of Population
+        The components.
+    """
 
     shares: tuple[float, ...]
     components: tuple[Population, ...]
@@ -38,17 +46,17 @@ class Mixture:
 
     @property
     def variance(self) -> float:
-        """Of the whole."""
+        """Variance of the mixture."""
         return self._central(2)
 
     @property
     def mu3(self) -> float:
-        """μ⁽³⁾ of the whole."""
+        """μ⁽³⁾ of the mixture."""
         return self._central(3)
 
     @property
     def mu4(self) -> float:
-        """μ⁽⁴⁾ of the whole."""
+        """μ⁽⁴⁾ of the mixture."""
         return self._central(4)
 
     def _central(self, k: int) -> float:
@@ -69,7 +77,7 @@ class Mixture:
         )
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw n labels."""
+        """Draw n labels; see `Population.sample`."""
         kind = rng.choice(len(self.shares), size=n, p=self.shares)
         draws = np.stack([part.sample(n, rng) for part in self.components])
         drawn: FloatArray = draws[kind, np.arange(n)]
@@ -77,20 +85,41 @@ class Mixture:
 
 
 def moments_about(population: Population, c: float) -> dict[int, float]:
-    """E[(y − c)ᵏ] for k = 1 … 4 from the central moments."""
+    """E[(y − c)ᵏ] for k = 1 … 4, from the central moments.
+
+    Parameters
+    ----------
+    population : Population
+        Distribution of y.
+    c : float
+        The centre.
+
+    Returns
+    -------
+    dict of int to float
+        k ↦ moment.
+    """
     d = population.mean - c
     V, mu3, mu4 = population.variance, population.mu3, population.mu4
     return {
         1: d,
         2: V + d**2,
         3: mu3 + 3 * V * d + d**3 if np.isfinite(V) else np.nan,
-        # A fourth moment that diverges does so whatever the lower ones are, even where those are undefined.
+        # A fourth moment that diverges does so for any lower moments, even undefined ones.
         4: np.inf if np.isposinf(mu4) else mu4 + 4 * mu3 * d + 6 * V * d**2 + d**4,
     }
 
 
 class Labels(NamedTuple):
-    """Drawn labels, and which of them are outliers."""
+    """Labels that were drawn, and which of them are outliers.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,)
+        Labels.
+    is_outlier : ndarray of bool, of shape (n,)
+        Whether each label is an outlier.
+    """
 
     y: FloatArray
     is_outlier: NDArray[np.bool_]
@@ -98,7 +127,17 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True)
 class ContaminatedPopulation:
-    """p_c = (1 − ε) truth + ε outliers, equation (1), with 0 ≤ ε < 1."""
+    """Contaminated labels p_c = (1 − ε) truth + ε outliers, equation (1).
+
+    Parameters
+    ----------
+    epsilon : float
+        Share ε of outliers, 0 ≤ ε < 1.
+    truth : Gaussian
+        Distribution of the clean labels.
+    outliers : Population
+        Distribution of the outliers.
+    """
 
     epsilon: float
     truth: Gaussian
@@ -124,7 +163,20 @@ class ContaminatedPopulation:
         return whole.mu4 if np.isposinf(whole.mu4) else whole.mu4 / whole.variance**2
 
     def sample(self, n: int, rng: np.random.Generator) -> Labels:
-        """Draw n labels, each an outlier with probability ε."""
+        """Draw labels, each an outlier with probability ε.
+
+        Parameters
+        ----------
+        n : int
+            Number of labels.
+        rng : numpy.random.Generator
+            Generator.
+
+        Returns
+        -------
+        Labels
+            The labels, and which of them are outliers.
+        """
         is_outlier = rng.random(n) < self.epsilon
         y = np.where(is_outlier, self.outliers.sample(n, rng), self.truth.sample(n, rng))
         return Labels(y, is_outlier)

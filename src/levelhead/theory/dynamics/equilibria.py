@@ -1,15 +1,15 @@
-"""Where the fit comes to rest: F = G = H = 0 (Section 3), for any contamination and without a starting value.
+"""Equilibria of the fit: F = G = H = 0 (Section 3), for any contamination and without a starting value.
 
-For every α ≥ ½ the best (m, σ) is unique (Kent and Tyler, 1991), so the risk E[−ln t] along α is a function
-of one variable, with slope G. That branch is continued from α = ½ to small α, where the risk falls, and then
-upwards to the first minimum, which Newton's method polishes. With large clusters of outliers the risk may
-have another one, the Gaussian fit at α = ∞ to truth and cluster together; this is never that one.
+For every α ≥ ½ the best (m, σ) is unique (Kent and Tyler, 1991), so that the risk E[−ln t] along α is a function of one
+variable, with slope G. That branch is continued from α = ½ to small α, where the risk falls, and then upwards to the
+first minimum, which Newton's method refines. With large clusters of outliers the risk may have another minimum, the
+Gaussian fit at α = ∞ to truth and cluster together; that one is never returned.
 
 For large α, G and H vanish to leading order alike. With H = 0 substituted, what is left of G is
 
     E[ln(1+r²) − r²/(1+r²)] + ΔΨ(α) + 1/(2α+1),   r = z/√(2σ),
 
-of order α⁻² and formed here without cancellation, so that α keeps its digits up to 1e8.
+of order α⁻². It is computed here without cancellation, so that α is precise up to 1e8.
 
 >>> from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
 >>> from levelhead.theory.dynamics.populations import Gaussian
@@ -38,7 +38,19 @@ _UPWARDS, _DOWNWARDS = 1.5, 0.8  # factors of α; below ½ a branch is followed,
 
 
 class Equilibrium(NamedTuple):
-    """A point where F = G = H = 0."""
+    """A point where F = G = H = 0.
+
+    Attributes
+    ----------
+    m : float
+        Location.
+    alpha : float
+        α.
+    sigma : float
+        σ.
+    V_p : float
+        The prognostic variance, equation (6).
+    """
 
     m: float
     alpha: float
@@ -51,14 +63,26 @@ class Equilibrium(NamedTuple):
 
 
 def equilibrium(p_c: ContaminatedPopulation) -> Equilibrium:
-    """The finite equilibrium of p_c that takes the outliers for outliers.
+    """The finite equilibrium of p_c that treats the outliers as outliers.
+
+    There is one wherever the kurtosis of p_c exceeds 3 and no single label has a positive share. It may lie beyond
+    α = 1e8; that counts as none.
+
+    Parameters
+    ----------
+    p_c : ContaminatedPopulation
+        Distribution of the labels.
+
+    Returns
+    -------
+    Equilibrium
+        m, α and σ.
 
     Raises
     ------
     ValueError
-        where there is none: at ε = 0, where the outliers are too near to be told from the truth, and where
-        a single label amid the truth has a large share. There is one wherever the kurtosis of p_c exceeds 3
-        and no label has a positive share (though perhaps beyond α = 1e8, which counts as none).
+        If there is none: for ε = 0, if the outliers are too near to the truth, or if a single label amid the truth has
+        a large share.
     """
     if p_c.epsilon == 0:
         raise ValueError("ε = 0: without outliers α and σ grow without bound and there is no equilibrium")
@@ -141,7 +165,7 @@ def _fit(whole: Population, alpha: float, m: float, sigma: float) -> _Fit:
 
 
 def _grain(m: float, width: float) -> float:
-    """The rounding of m in units of √(2σ): no step can be told from 0 below it."""
+    """The rounding of m in units of √(2σ): smaller steps are equal to 0."""
     return 8 * float(np.spacing(abs(m))) / width
 
 

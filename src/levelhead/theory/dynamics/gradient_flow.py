@@ -2,10 +2,9 @@
 
 With labels y from a contamination p_c (1), z = y − m and σ = β(ν+1)/ν (4), the expected gradients are
 
-    F = E[z/(2σ + z²)],   G = E[ln(1 + z²/(2σ))] + ΔΨ(α),   H = E[(αz² − σ)/(2σ + z²)],
+    F = E[z/(2σ + z²)],   G = E[ln(1 + z²/(2σ))] + ΔΨ(α),   H = E[(αz² − σ)/(2σ + z²)].
 
-the flow is ṁ = (2α+1)F, α̇ = −G, β̇ = H/β, ν̇ = −H/(ν(ν+1)), and it rests where F = G = H = 0:
-see `equilibria`.
+The flow is ṁ = (2α+1)F, α̇ = −G, β̇ = H/β, ν̇ = −H/(ν(ν+1)). Its equilibria have F = G = H = 0; see `equilibria`.
 
 >>> from levelhead.theory.dynamics.contaminated import ContaminatedPopulation
 >>> from levelhead.theory.dynamics.populations import Gaussian
@@ -32,7 +31,17 @@ _NODES_AT_ONCE = 2**19  # of all points of a grid together: 4 MB an array
 
 
 class Field(NamedTuple):
-    """F, G and H of (15) to (17) at given m, α, σ."""
+    """F, G and H of (15) to (17) at given m, α, σ.
+
+    Attributes
+    ----------
+    F : ndarray
+        E[z/(2σ + z²)].
+    G : ndarray
+        E[ln(1 + z²/(2σ))] + ΔΨ(α).
+    H : ndarray
+        E[(αz² − σ)/(2σ + z²)].
+    """
 
     F: FloatArray
     G: FloatArray
@@ -40,7 +49,29 @@ class Field(NamedTuple):
 
 
 def field(p_c: ContaminatedPopulation, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> Field:
-    """F, G, H to rounding, by quadrature; m, α > 0 and σ > 0 broadcast against each other."""
+    """F, G and H to rounding, by quadrature; m, α and σ broadcast against each other.
+
+    Parameters
+    ----------
+    p_c : ContaminatedPopulation
+        Distribution of the labels.
+    m : array-like
+        Location.
+    alpha : array-like
+        α > 0.
+    sigma : array-like
+        σ > 0.
+
+    Returns
+    -------
+    Field
+        The three expectations.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+    """
     m, alpha, sigma = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (m, alpha, sigma)))
     _check_parameters(m=m, alpha=alpha, sigma=sigma)
     means = np.empty((3, m.size))
@@ -58,7 +89,24 @@ def field(p_c: ContaminatedPopulation, m: ArrayLike, alpha: ArrayLike, sigma: Ar
 
 
 def risk(p_c: ContaminatedPopulation, m: float, alpha: float, sigma: float) -> float:
-    """E[−ln t(y)], the expected loss: the flow descends on it, and F, G, H are its slopes."""
+    """E[−ln t(y)], the expected loss: the flow descends on it, and F, G, H give its gradient.
+
+    Parameters
+    ----------
+    p_c : ContaminatedPopulation
+        Distribution of the labels.
+    m : float
+        Location.
+    alpha : float
+        α > 0.
+    sigma : float
+        σ > 0.
+
+    Returns
+    -------
+    float
+        The expected loss.
+    """
     slope, far, log_growth = _means(p_c.whole, np.asarray(m), np.asarray(sigma))
     means = student.Ratios(far, 1 - far, slope, log_growth)  # −ln t is linear in them
     return float(student.negative_log(means, alpha, sigma))
@@ -66,7 +114,23 @@ def risk(p_c: ContaminatedPopulation, m: float, alpha: float, sigma: float) -> f
 
 @dataclass(frozen=True)
 class Trajectory:
-    """The flow at the times t, one array a parameter."""
+    """The flow at the times t, one array per parameter.
+
+    Attributes
+    ----------
+    t : ndarray of shape (n_times,)
+        Times.
+    m : ndarray of shape (n_times,)
+        Location.
+    nu : ndarray of shape (n_times,)
+        ν.
+    alpha : ndarray of shape (n_times,)
+        α.
+    beta : ndarray of shape (n_times,)
+        β.
+    sigma : ndarray of shape (n_times,)
+        σ = β(ν+1)/ν, equation (4).
+    """
 
     t: FloatArray
     m: FloatArray
@@ -90,9 +154,38 @@ def flow(
     times: ArrayLike,
     rtol: float = 1e-9,
 ) -> Trajectory:
-    """The solution of (12) to (14) from the given point at times[0], at all `times` (increasing).
+    """Solve (12) to (14) from a given point.
 
     It is solved in (m, ln ν, ln α, ln β), which keeps ν, α and β positive.
+
+    Parameters
+    ----------
+    p_c : ContaminatedPopulation
+        Distribution of the labels.
+    m : float
+        Location at times[0].
+    nu : float
+        ν > 0 at times[0].
+    alpha : float
+        α > 0 at times[0].
+    beta : float
+        β > 0 at times[0].
+    times : array-like of shape (n_times,)
+        Increasing times at which the solution is returned.
+    rtol : float, default=1e-9
+        Relative tolerance.
+
+    Returns
+    -------
+    Trajectory
+        The solution at `times`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or the times do not increase.
+    RuntimeError
+        If the solver fails.
     """
     _check_parameters(m=m, nu=nu, alpha=alpha, beta=beta)
     times = np.asarray(times, dtype=np.float64)

@@ -1,8 +1,8 @@
-"""Populations of labels at one input x: the kinds that the truth and the outliers may have.
+"""Populations of labels at one input x: the distributions that clean labels and outliers may have.
 
-A population is an immutable value. It knows its mean, its variance and its central moments μ⁽³⁾ and μ⁽⁴⁾; a
-moment that diverges is ∞ and one that is not defined is NaN. It can be integrated against and sampled from.
-`levelhead.theory.dynamics.contaminated` mixes them.
+A population is an immutable value. It knows its mean, its variance and its central moments μ⁽³⁾ and μ⁽⁴⁾; a moment that
+diverges is ∞ and one that is not defined is NaN. Functions can be integrated against it, and labels drawn from it.
+`levelhead.theory.dynamics.contaminated` mixes populations.
 
 >>> Student(dof=3, location=0.0, scale=1.0).mu4
 inf
@@ -29,14 +29,22 @@ _FEWEST_DOF = 0.3
 
 
 class Nodes(NamedTuple):
-    """A quadrature rule about a centre: E[f(y − centre)] ≈ Σ weight·f(z) along the last axis."""
+    """A quadrature rule about a centre: E[f(y − centre)] ≈ Σ weight·f(z) along the last axis.
+
+    Attributes
+    ----------
+    z : ndarray
+        Nodes, as distances from the centre.
+    weight : ndarray
+        Weights.
+    """
 
     z: FloatArray
     weight: FloatArray
 
 
 class Population(Protocol):
-    """What the dynamics asks of a distribution of labels."""
+    """The interface of a distribution of labels."""
 
     @property
     def mean(self) -> float:
@@ -55,16 +63,59 @@ class Population(Protocol):
         """The fourth central moment μ⁽⁴⁾."""
 
     def nodes(self, centre: ArrayLike, width: ArrayLike) -> Nodes:
-        """A rule for functions of z = y − centre whose only singularities are at z = ±i·width."""
+        """Quadrature rule for functions of z = y − centre whose only singularities are at z = ±i·width.
+
+        Parameters
+        ----------
+        centre : array-like
+            Centre of the function.
+        width : array-like
+            Width of the function.
+
+        Returns
+        -------
+        Nodes
+            Nodes and weights along a new last axis.
+        """
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw n labels."""
+        """Draw labels.
+
+        Parameters
+        ----------
+        n : int
+            Number of labels.
+        rng : numpy.random.Generator
+            Generator.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The labels.
+        """
 
 
 def expect(
     population: Population, f: Callable[[FloatArray], FloatArray], centre: ArrayLike, width: ArrayLike
 ) -> FloatArray:
-    """E[f(y − centre)] for f analytic but for singularities at ±i·width; centre and width broadcast."""
+    """E[f(y − centre)] for f analytic but for singularities at ±i·width.
+
+    Parameters
+    ----------
+    population : Population
+        Distribution of y.
+    f : callable
+        Takes and returns an array.
+    centre : array-like
+        Centre of f.
+    width : array-like
+        Width of f; broadcast against `centre`.
+
+    Returns
+    -------
+    ndarray
+        The expectation.
+    """
     z, weight = population.nodes(centre, width)
     total: FloatArray = np.sum(weight * f(z), axis=-1)
     return total
@@ -72,7 +123,15 @@ def expect(
 
 @dataclass(frozen=True)
 class Gaussian:
-    """N(mean, variance)."""
+    """The Gaussian distribution N(mean, variance).
+
+    Parameters
+    ----------
+    mean : float
+        Mean.
+    variance : float
+        Variance, positive.
+    """
 
     mean: float
     variance: float
@@ -99,13 +158,21 @@ class Gaussian:
         return Nodes(z, dz * np.exp(-0.5 * t * t) / (sd * np.sqrt(2 * np.pi)))
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw n labels."""
+        """Draw n labels; see `Population.sample`."""
         return rng.normal(self.mean, np.sqrt(self.variance), n)
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """The uniform distribution on [low, high]."""
+    """The uniform distribution on [low, high].
+
+    Parameters
+    ----------
+    low : float
+        Lower end.
+    high : float
+        Upper end.
+    """
 
     low: float
     high: float
@@ -141,13 +208,23 @@ class Uniform:
         return Nodes(z, dz / length)
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw n labels."""
+        """Draw n labels; see `Population.sample`."""
         return rng.uniform(self.low, self.high, n)
 
 
 @dataclass(frozen=True)
 class Student:
-    """Student's t with `dof` ≥ 0.3 degrees of freedom, location and scale; few moments exist for few dof."""
+    """Student's t; moments of high order do not exist for few degrees of freedom.
+
+    Parameters
+    ----------
+    dof : float
+        Degrees of freedom, at least 0.3.
+    location : float
+        Location.
+    scale : float
+        Scale, positive.
+    """
 
     dof: float
     location: float
@@ -197,13 +274,19 @@ class Student:
         return Nodes(z, dz * np.exp(norm - (self.dof + 1) / 2 * np.log1p(t * t)))
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw n labels."""
+        """Draw n labels; see `Population.sample`."""
         return self.location + self.scale * rng.standard_t(self.dof, n)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The empirical distribution of some labels."""
+    """The empirical distribution of some labels.
+
+    Parameters
+    ----------
+    values : tuple of float
+        The labels.
+    """
 
     values: tuple[float, ...]
 
@@ -255,12 +338,23 @@ class Sample:
         return Nodes(z, np.full_like(z, 1 / len(self.values)))
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw n of the labels with replacement."""
+        """Draw n of the labels with replacement; see `Population.sample`."""
         return rng.choice(self._array, n)
 
 
 def Point(y: float) -> Sample:
-    """All mass at one label."""
+    """The distribution with all mass at one label.
+
+    Parameters
+    ----------
+    y : float
+        The label.
+
+    Returns
+    -------
+    Sample
+        The distribution.
+    """
     return Sample((y,))
 
 
