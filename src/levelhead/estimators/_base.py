@@ -46,24 +46,91 @@ class FittedRegressor(RegressorMixin):
         return float("nan") if self.separation_ is None else self.separation_.contamination
 
     def predict(self, X, return_std=False):
-        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
+        """Predict the means of the clean labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or a tuple of two
+            Means; with `return_std=True`, means and standard deviations.
+        """
         prediction = self.predict_dist(X)
         return (prediction.mean, prediction.std) if return_std else prediction.mean
 
     def predict_interval(self, X, coverage=0.9) -> Interval:
-        """Central intervals that hold the clean label with the given probability."""
+        """Predict central intervals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        coverage : float, default=0.9
+            Probability that the interval holds the clean label.
+
+        Returns
+        -------
+        Interval
+            Lower and upper ends, one pair for each row.
+        """
         return self.predict_dist(X).interval(coverage)
 
     def predict_quantiles(self, X, alpha):
-        """Quantiles of the clean label: shape (n,) for one level, (levels, n) for several."""
+        """Predict quantiles of the clean label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        alpha : float or array-like of shape (n_levels,)
+            Level or levels of the quantiles, from 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_levels, n_samples)
+            Quantiles; one row for each level if there are several.
+        """
         return self.predict_dist(X).ppf(alpha)
 
     def log_prob(self, X, y):
-        """Log density of each label under the distribution of clean labels."""
+        """Log density of each label under the predicted distribution of clean labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Log densities.
+        """
         return self.predict_dist(X).logpdf(y)
 
     def score(self, X, y, sample_weight=None):
-        """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
+        """Robust R² of the predictions, `levelhead.metrics.robust_r2`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0.
+
+        Returns
+        -------
+        float
+            1 for perfect predictions, 0 for the constant median. Wrong labels hardly change it.
+        """
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
@@ -81,18 +148,43 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
 
     @abstractmethod
     def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
-
-    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
-        """Say which of these labels are wrong.
-
-        Rows that the model was fitted to are judged by networks that had not seen them (`oof_prediction_`),
-        all others by the model itself.
+        """Predict the distribution of the clean label of every row.
 
         Parameters
         ----------
-        X, y : the rows to judge.
-        false_alarm_rate : share of clean labels that is accepted among those called wrong.
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
+
+    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
+        """Judge which labels are wrong.
+
+        Rows that the model was fitted to are judged by their out-of-fold predictions (`oof_prediction_`), all others by
+        predictions of the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        false_alarm_rate : float, default=0.05
+            Expected share of false alarms among flagged labels.
+
+        Returns
+        -------
+        Audit
+            A verdict on each label.
+
+        Raises
+        ------
+        ValueError
+            If the model has no out-of-fold predictions.
         """
         check_is_fitted(self, self._fitted_part)
         X, y, _ = self._checked(X, y, None, reset=False)

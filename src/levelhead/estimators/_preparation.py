@@ -44,10 +44,14 @@ class Rows:
 
     Attributes
     ----------
-    index : rows in canonical order; a row of weight 3 stands there three times.
-    weight : loss weight of each row of the table (mean 1), or None if `index` says it all.
-    group : for each row of the table the rank of its content; equal rows share it.
-    key : for each row of the table sixty-four bits of its content.
+    index : ndarray of int
+        Rows in canonical order; a row of weight 3 occurs three times.
+    weight : ndarray of float or None
+        Loss weight of each row of the table (mean 1); None if `index` contains all the information.
+    group : ndarray of int
+        For each row of the table the rank of its content; equal rows have equal ranks.
+    key : ndarray of uint64
+        For each row of the table a 64-bit hash of its content.
     """
 
     index: NDArray[np.int64]

@@ -107,23 +107,39 @@ def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 class AutoRegressor(FittedRegressor, BaseEstimator):
-    """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever is best on labels they had not seen.
+    """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever has the smallest error on held-out rows.
 
     Without the extra `boosting`, or with fewer than 60 rows, it is the network.
 
     Parameters
     ----------
-    n_members : members of each ensemble.
-    random_state : seed.
-    n_jobs : threads; -1 means all cores.
+    n_members : int, default=5
+        Number of members of each ensemble.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores.
 
     Attributes
     ----------
-    chosen_ : "network", "trees" or "both".
-    reason_ : why, in a sentence.
-    comparison_ : the errors on trusted labels held out, or None if there was nothing to compare.
-    estimators_ : the fitted estimators that answer; the members of both have equal say.
-    separation_ : share of wrong labels, with its standard error; None without one.
+    chosen_ : {"network", "trees", "both"}
+        The choice.
+    reason_ : str
+        The reason for the choice, in one sentence.
+    comparison_ : Comparison or None
+        Errors on held-out labels that are probably right; None if nothing was compared.
+    estimators_ : list of estimators
+        The fitted estimators that predict. All their members have equal weights.
+    oof_prediction_ : Prediction
+        Out-of-fold predictions of the training rows.
+    contamination_ : float
+        Estimated share of wrong labels; NaN if there were too few rows.
+    separation_ : ContaminationEstimate or None
+        The estimate behind `contamination_`, with its standard error.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
 
     Examples
     --------
@@ -144,16 +160,24 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X, y, sample_weight=None):
-        """Compare both kinds and their mixture on rows held out, and fit the best to all rows.
+        """Compare both kinds and their mixture on held-out rows, and fit the best one to all rows.
 
-        Out-of-fold predictions do not serve for that: they come from single models before their last training,
-        and networks gain more from both than trees do.
+        Out-of-fold predictions are not used for the comparison: they come from single models before the last phase of
+        training, and networks gain more from both than trees do.
 
         Parameters
         ----------
-        X : array or frame of shape (n, features), numbers only.
-        y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0; a row of weight 0 counts neither in the fit nor in the comparison.
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 0 counts neither in the fit nor in the comparison.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kinds = {
@@ -216,11 +240,45 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         return mixture([model.oof_prediction_ for model in self._fitted()])
 
     def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
         return mixture([model.predict_dist(X) for model in self._fitted()])
 
     def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
-        """Say which of these labels are wrong; training rows are judged by models that had not seen them."""
+        """Judge which labels are wrong.
+
+        Rows that the model was fitted to are judged by their out-of-fold predictions (`oof_prediction_`), all others by
+        predictions of the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        false_alarm_rate : float, default=0.05
+            Expected share of false alarms among flagged labels.
+
+        Returns
+        -------
+        Audit
+            A verdict on each label.
+
+        Raises
+        ------
+        ValueError
+            If the model has no out-of-fold predictions.
+        """
         audits = [model.audit(X, y, false_alarm_rate) for model in self._fitted()]
         if len(audits) == 1:
             return audits[0]

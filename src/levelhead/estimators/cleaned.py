@@ -17,25 +17,43 @@ _FOLDS = 5
 
 
 class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    """Audit the labels, then fit any regressor without the wrong ones, and give it a robust variance.
+    """Any regressor, fitted to audited labels: wrong labels get small weights or are left out.
 
-    The mean is the regressor's. The variance starts from the auditor's, which knows where labels scatter, and
-    is calibrated on out-of-fold residuals of the regressor itself.
+    The mean is the regressor's. The variance is the auditor's, which varies with the inputs, calibrated on
+    out-of-fold residuals of the regressor.
 
     Parameters
     ----------
-    regressor : any scikit-learn regressor (a forest, LightGBM, …); it is cloned.
-    auditor : the estimator that judges the labels; by default `GCPRegressor(n_members=5)`.
-    suspects : "weight" gives every label its `label_quality` as weight (where the regressor takes weights),
-        "drop" leaves out the labels called wrong.
-    false_alarm_rate : share of clean labels accepted among those called wrong; matters for "drop".
-    random_state : seed of the folds, and of the regressor and the auditor where they have none.
+    regressor : estimator
+        Any scikit-learn regressor (a random forest, LightGBM, …). It is cloned.
+    auditor : estimator or None, default=None
+        Estimator that judges the labels. None uses `GCPRegressor(n_members=5)`.
+    suspects : {"weight", "drop"}, default="weight"
+        What to do with labels that may be wrong. "weight" uses the `label_quality` of each label as its weight, if the
+        regressor takes weights. "drop" leaves out the labels flagged as wrong.
+    false_alarm_rate : float, default=0.05
+        Expected share of false alarms among flagged labels, strictly between 0 and 1. It matters for "drop".
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds, and of the regressor and the auditor if they have none.
 
     Attributes
     ----------
-    regressor_, auditor_ : the fitted ones.
-    audit_ : the `Audit` of the training labels; None if there were fewer than 30 different rows.
-    contamination_ : estimated share of wrong labels.
+    regressor_ : estimator
+        The fitted regressor.
+    auditor_ : estimator
+        The fitted auditor.
+    audit_ : Audit or None
+        Audit of the training labels; None if there were fewer than 30 different rows.
+    contamination_ : float
+        Estimated share of wrong labels; NaN if there were too few rows.
+    separation_ : ContaminationEstimate or None
+        Share and variances of clean and wrong labels, estimated from the regressor's out-of-fold residuals.
+    calibration_ : Calibration
+        Map from the auditor's variance to the variance of the regressor's residuals.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
 
     Examples
     --------
@@ -61,7 +79,20 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Audit, fit, calibrate."""
+        """Audit the labels, fit the regressor, and calibrate the variance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         if self.suspects not in ("weight", "drop"):
             raise ValueError(f"suspects is {self.suspects!r}; choose 'weight' or 'drop'")
         with explained(X, y):
@@ -106,7 +137,20 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.separation_ = estimate_contamination(y - unseen, honest, core="student")
 
     def predict(self, X, return_std=False):
-        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
+        """Predict the means of the clean labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or a tuple of two
+            Means; with `return_std=True`, means and standard deviations.
+        """
         if not return_std:
             check_is_fitted(self, "regressor_")
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
@@ -115,17 +159,56 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         return prediction.mean, prediction.std
 
     def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
         mean = self.predict(X)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Prediction(mean, self.calibration_(self.auditor_.predict_dist(X).var) * ratio)
 
     def predict_interval(self, X, coverage=0.9) -> Interval:
-        """Central intervals that hold the clean label with the given probability."""
+        """Predict central intervals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        coverage : float, default=0.9
+            Probability that the interval holds the clean label.
+
+        Returns
+        -------
+        Interval
+            Lower and upper ends, one pair for each row.
+        """
         return self.predict_dist(X).interval(coverage)
 
     def score(self, X, y, sample_weight=None):
-        """`metrics.robust_r2` of the prediction."""
+        """Robust R² of the predictions, `levelhead.metrics.robust_r2`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0.
+
+        Returns
+        -------
+        float
+            1 for perfect predictions, 0 for the constant median. Wrong labels hardly change it.
+        """
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 

@@ -47,17 +47,26 @@ class NetworkRegressor(AuditedRegressor):
         """Outputs of untrained networks that know location and scale of the labels, in scaled units."""
 
     def fit(self, X, y, sample_weight=None):
-        """Fit the networks to a table.
+        """Fit the networks.
 
-        Every network first learns without its fold of the rows and answers for that fold; from these answers
-        the share of wrong labels and the honest size of the variance are learnt (`oof_prediction_`,
-        `contamination_`). Then the members learn from all rows, suspect labels weighted down.
+        With `out_of_fold=True`, every network is first trained without one fold of the rows and predicts that fold.
+        These predictions give the share of wrong labels and calibrate the variance (`oof_prediction_`,
+        `contamination_`). Then the members are trained on all rows, with a smaller weight for labels that are probably
+        wrong.
 
         Parameters
         ----------
-        X : array or frame of shape (n, features), numbers only.
-        y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         goes_on = self.warm_start and hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=not goes_on)
@@ -78,7 +87,24 @@ class NetworkRegressor(AuditedRegressor):
         return self._tell_history()
 
     def partial_fit(self, X, y, sample_weight=None):
-        """Go through the given rows once, from where the networks stand; the scales stay as first learnt."""
+        """Train the networks for one epoch on the given rows.
+
+        The first call learns the scales of inputs and labels; later calls keep them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         first = not hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
         self._check_parameters()
@@ -96,7 +122,18 @@ class NetworkRegressor(AuditedRegressor):
         return self._tell_history()
 
     def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
         check_is_fitted(self, self._fitted_part)
         X = self._checked_inputs(X, reset=False)
         networks = self._answering_networks()

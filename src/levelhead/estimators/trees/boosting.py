@@ -36,42 +36,71 @@ _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, 
 class GCPBoostingRegressor(AuditedRegressor):
     """Robust probabilistic regression by boosted trees with a Student's t.
 
-    Trees give the location m and the scale s of a Student's t with one α for all rows. Five fold models grow in step,
-    each without one fold of the rows, and every label gets its weight from the model that has not seen it: a tree
-    cannot fit a wrong label and then call it right. The members then learn m from all rows, with suspect labels
-    weighted down. The prediction describes the **clean** labels: mean m and the prognostic variance σ/(α − A(α)),
-    equation (6), calibrated on the held-out rows. Needs the extra `boosting` (LightGBM).
+    Trees give the location m and the scale s of a Student's t with one α for all rows. Five fold models are trained
+    together, each without one fold of the rows. Every label gets its weight from the fold model that was not trained
+    on it, so a tree cannot fit a wrong label and then accept it. The members then learn m from all rows, with a
+    smaller weight for labels that are probably wrong. The prediction describes the **clean** labels: mean m and the
+    prognostic variance σ/(α − A(α)), equation (6), calibrated on the held-out rows.
 
-    Gaps (NaN) are met by the trees themselves; columns of categories are split into sets.
+    Missing values (NaN) and columns of categories need no preparation. Needs the extra `boosting` (LightGBM).
 
     Parameters
     ----------
-    learning_rate : step size of the members' trees.
-    max_iter : the most trees of a member; a robust score on held-out rows stops earlier.
-    max_leaf_nodes : leaves of a tree for m; None takes 15, and 31 from 5,000 rows on.
-    min_samples_leaf : trusted rows that a leaf of m needs.
-    max_features : share of the features that a split chooses from.
-    subsample : share of the rows that a tree sees.
-    n_iter_no_change : rounds without a better score on held-out rows before growing stops.
-    n_members : boosted machines, different by their random numbers, whose answers are mixed.
-    contamination : None leaves the variance as the prognostic one; a number is the known share of wrong
-        labels; "auto" estimates it. The latter two calibrate the variance on held-out residuals.
-    categorical_features : "from_dtype" (columns of a frame that hold categories or text), None, or a list of places
-        or names of columns.
-    random_state : seed; the same seed gives the same model, whatever the order of rows or number of threads.
-    n_jobs : threads; -1 means all cores.
+    learning_rate : float, default=0.05
+        Learning rate of the members' trees, above 0 and at most 1.
+    max_iter : int, default=1000
+        Largest number of trees of a member; a robust score on held-out rows stops training earlier.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of a tree for m. None uses 15, or 31 from 5,000 rows on.
+    min_samples_leaf : int, default=3
+        Smallest number of rows in a leaf of m, counted by the weights of their labels.
+    max_features : float, default=0.6
+        Share of the features that are candidates at a split.
+    subsample : float, default=0.8
+        Share of the rows that are used for a tree.
+    n_iter_no_change : int, default=40
+        Number of rounds without a better score on held-out rows before training stops.
+    n_members : int, default=1
+        Number of boosted models in the ensemble; they differ by their random numbers.
+    contamination : float, "auto" or None, default="auto"
+        Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
+        calibrated on held-out residuals. With None, it is not calibrated.
+    categorical_features : "from_dtype", list of int or str, or None, default="from_dtype"
+        Columns of categories, by position or name. "from_dtype" selects the columns of a frame that hold categories or
+        text.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed gives the same model, for any order of the rows and any number of threads.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores.
 
     Attributes
     ----------
-    mean_forests_, scale_forests_ : the trees for m (one forest a member) and for ln s (their mean counts).
-    shape_ : offset and slope of ln s, and ln α.
-    oof_prediction_ : `Prediction` of the training rows by machines that had not seen them.
-    contamination_ : estimated (or given) share of wrong labels; NaN without one.
-    separation_ : the estimate behind it, with its standard error.
-    calibration_ : the map from a machine's variance to an honest one.
-    n_iter_ : trees of a member.
-    loss_curve_ : mean −ln t of the held-out labels after each round.
-    categories_ : the categories of each categorical column, by its place.
+    mean_forests_ : list of Forest
+        Trees for m, one forest for each member.
+    scale_forests_ : list of Forest
+        Trees for ln s, one forest for each fold model; their mean is used.
+    shape_ : Shape
+        Offset and slope of ln s, and ln α.
+    oof_prediction_ : Prediction
+        Out-of-fold predictions of the training rows.
+    contamination_ : float
+        Share of wrong labels, estimated or given; NaN if `contamination=None` or there were too few rows.
+    separation_ : ContaminationEstimate or None
+        The estimate behind `contamination_`, with its standard error.
+    calibration_ : Calibration
+        Map from a fold model's variance to the variance calibrated on held-out rows.
+    target_scale_ : Scale
+        Center and spread of the labels.
+    n_iter_ : int
+        Number of trees of a member.
+    loss_curve_ : list of float
+        Mean −ln t of the held-out labels after each round.
+    categories_ : dict of int to list
+        Categories of each categorical column, by its position.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
 
     Examples
     --------
@@ -127,13 +156,21 @@ class GCPBoostingRegressor(AuditedRegressor):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        """Fit the trees to a table.
+        """Fit the trees.
 
         Parameters
         ----------
-        X : array or frame of shape (n, features): numbers, gaps, and in a frame also categories.
-        y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        X : array-like of shape (n_samples, n_features)
+            Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         lightgbm()
         self._check_parameters()
@@ -164,7 +201,18 @@ class GCPBoostingRegressor(AuditedRegressor):
         return self
 
     def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
         check_is_fitted(self, self._fitted_part)
         X = self._checked_inputs(X, reset=False)
         mean, trees = self._sums(X)

@@ -42,8 +42,10 @@ class Forest:
 
     Attributes
     ----------
-    n_features : columns that it looks at.
-    text : the trees, in LightGBM's notation.
+    n_features : int
+        Number of columns of X.
+    text : str
+        The trees, in LightGBM's text format.
     """
 
     n_features: int
