@@ -1,4 +1,4 @@
-"""Scikit-learn estimators: robust networks, robust trees, and the yardstick they are measured against."""
+"""Scikit-learn estimators: robust networks, robust trees, and the Gaussian baseline."""
 
 from levelhead.estimators.automatic import AutoRegressor
 from levelhead.estimators.cleaned import CleanedRegressor

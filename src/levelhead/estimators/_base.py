@@ -1,7 +1,7 @@
-"""What every fitted model can do: predictions, intervals, scores, audits; and the checks of what it is given.
+"""What every fitted model can do: predictions, intervals, scores, audits; and the checks of its input.
 
 `FittedRegressor` needs `predict_dist` and `separation_` alone. `AuditedRegressor` adds what networks and trees share:
-out-of-fold predictions of the training rows, calibration, and the audit that follows from them.
+out-of-fold predictions of the training rows, calibration, and the audit based on them.
 """
 
 from abc import ABC, abstractmethod
@@ -20,29 +20,29 @@ from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
 
 
-class Reading(NamedTuple):
-    """Raw outputs turned into distributions, in scaled units; members × rows."""
+class Decoded(NamedTuple):
+    """Parameters of the predicted distributions, in scaled units; shape (members, rows)."""
 
     mean: np.ndarray
     variance: np.ndarray
     alpha: np.ndarray | None = None
     sigma: np.ndarray | None = None
 
-    def map(self, f) -> "Reading":
-        """The same function of every part that is there."""
-        return Reading(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
+    def map(self, f) -> "Decoded":
+        """Apply a function to every array that is not None."""
+        return Decoded(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
 
 
 class FittedRegressor(RegressorMixin):
-    """What follows from `predict_dist` and `separation_` alone, for every model that has them."""
+    """Methods that need only `predict_dist` and `separation_`."""
 
-    _fitted_part: str  # the attribute that a fitted model has
+    _fitted_attribute: str  # exists once the model is fitted
     separation_: ContaminationEstimate | None
 
     @property
     def contamination_(self) -> float:
         """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
-        check_is_fitted(self, self._fitted_part)
+        check_is_fitted(self, self._fitted_attribute)
         return float("nan") if self.separation_ is None else self.separation_.contamination
 
     def predict(self, X, return_std=False):
@@ -135,7 +135,7 @@ class FittedRegressor(RegressorMixin):
 
 
 class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
-    """A model with out-of-fold predictions of its training rows, which judge their labels."""
+    """A model with out-of-fold predictions of its training rows, by which their labels are judged."""
 
     target_scale_: Scale
     calibration_: Calibration
@@ -143,7 +143,7 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
     oof_prediction_: Prediction
 
     @abstractmethod
-    def _read(self, outputs: np.ndarray) -> Reading:
+    def _decode(self, outputs: np.ndarray) -> Decoded:
         """Distributions from raw outputs of shape (members, rows, outputs)."""
 
     @abstractmethod
@@ -186,19 +186,18 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
         ValueError
             If the model has no out-of-fold predictions.
         """
-        check_is_fitted(self, self._fitted_part)
+        check_is_fitted(self, self._fitted_attribute)
         X, y, _ = self._checked(X, y, None, reset=False)
         if not hasattr(self, "oof_prediction_"):
-            how = (
-                "" if getattr(self, "out_of_fold", True) else "with out_of_fold=True, "
-            )  # trees always have them
+            has_folds = getattr(self, "out_of_fold", True)  # trees have no such parameter
+            how = "" if has_folds else "with out_of_fold=True, "
             raise ValueError(
                 "this model has no out-of-fold predictions to judge labels by: "
                 f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
-        place, known = self._rows_of_training(X, y)
-        unseen = self.oof_prediction_
-        mean, variance, alpha = unseen.mean[place], unseen.var[place], _alpha(unseen)[place]
+        place, known = self._find_training_rows(X, y)
+        oof = self.oof_prediction_
+        mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
         if not known.all():
             new = self.predict_dist(X[~known])
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
@@ -212,8 +211,8 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
             false_alarm_rate=false_alarm_rate,
         )
 
-    def _rows_of_training(self, X, y) -> tuple[np.ndarray, np.ndarray]:
-        """For each row its place among the training rows, and whether it is there at all."""
+    def _find_training_rows(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+        """For each row its index among the training rows, and whether it is one of them."""
         keys = _preparation.row_keys(X, y, self._stream)
         order = np.argsort(self._row_keys)
         place = order[np.minimum(np.searchsorted(self._row_keys, keys, sorter=order), len(order) - 1)]
@@ -221,25 +220,25 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------ calibration
 
-    def _forget_contamination(self) -> None:
+    def _reset_contamination(self) -> None:
         self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
         self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
     def _separate(self, z: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """Calibrated variances of out-of-fold residuals; learns calibration and share of wrong labels on the way."""
+        """Learn calibration and share of wrong labels from out-of-fold residuals; return calibrated variances."""
         known = None if self.contamination == "auto" else float(self.contamination)
         self.calibration_ = calibrate(z, variance)
         calibrated = self.calibration_(variance)
         self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
         return calibrated
 
-    def _predicted(self, reading: Reading) -> Prediction:
-        """A reading in the units of y, its variance calibrated."""
+    def _predicted(self, decoded: Decoded) -> Prediction:
+        """Predictions in the units of y, with calibrated variances."""
         center, spread = self.target_scale_
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        clean = self.calibration_(reading.variance) * ratio * (1 - self.disagreement_)
-        sigma = None if reading.sigma is None else reading.sigma * spread**2
-        return Prediction(reading.mean * spread + center, clean * spread**2, alpha=reading.alpha, sigma=sigma)
+        clean = self.calibration_(decoded.variance) * ratio * (1 - self.disagreement_)
+        sigma = None if decoded.sigma is None else decoded.sigma * spread**2
+        return Prediction(decoded.mean * spread + center, clean * spread**2, alpha=decoded.alpha, sigma=sigma)
 
     # ------------------------------------------------------------------ checks of input
 
@@ -276,7 +275,7 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
     def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             total = X.sum(dtype=np.float64)
-        if not np.isfinite(total):  # a cheap look first; a sum may also just overflow
+        if not np.isfinite(total):  # a cheap test first: a sum may also overflow
             bad = ~np.isfinite(X)
             if bad.any():
                 row, column = np.argwhere(bad)[0]

@@ -1,4 +1,4 @@
-"""What an estimator says about bad settings and bad tables: which one, where in it, and what to do."""
+"""Error messages about bad tables: which column or row, and what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,18 +51,18 @@ def n_threads(n_jobs: Any) -> int:
 
 @contextmanager
 def explained(X: Any, y: Any = None) -> Iterator[None]:
-    """Add to an error about a table where in the table its cause lies, if that can be found out."""
+    """Add the place of the cause to an error about a table, if it can be found."""
     _refuse_dates(y)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers, which are looked at only
+        with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers, which only serve a test
             yield
     except OverflowError as error:
         raise ValueError(
-            f"a number in {_where(X) or 'y'} is too large for a float ({error}); rescale it"
+            f"a number in {_first_bad_column(X) or 'y'} is too large for a float ({error}); rescale it"
         ) from error
     except (TypeError, ValueError) as error:
-        place = _labels(y) or (_words(X) if isinstance(error, ValueError) else None)
-        if place is None:  # scikit-learn's TypeErrors about X stay what they are
+        place = _bad_labels(y) or (_bad_column(X) if isinstance(error, ValueError) else None)
+        if place is None:  # scikit-learn's TypeErrors about X are not changed
             raise
         raise ValueError(f"{error} {place}") from error
 
@@ -71,7 +71,7 @@ def _refuse_dates(y: Any) -> None:
     """Dates would turn into numbers of days or nanoseconds since 1970."""
     try:
         labels = np.asarray(y)
-    except ValueError:  # ragged, which is said elsewhere
+    except ValueError:  # ragged, which scikit-learn reports
         return
     dates = labels.dtype == object and any(isinstance(label, (date, timedelta)) for label in labels.flat)
     if dates or labels.dtype.kind in "mM":
@@ -86,8 +86,8 @@ def is_size(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 1
 
 
-def _labels(y: Any) -> str | None:
-    """Which labels are not finite."""
+def _bad_labels(y: Any) -> str | None:
+    """How many labels are not finite, and the first of them."""
     if y is None or np.iscomplexobj(y):
         return None
     try:
@@ -100,15 +100,15 @@ def _labels(y: Any) -> str | None:
     return f"(y has {np.count_nonzero(bad)} NaN or infinite labels, the first at row {first}; remove or fix them)"
 
 
-def _words(X: Any) -> str | None:
-    place = _where(X)
+def _bad_column(X: Any) -> str | None:
+    place = _first_bad_column(X)
     if place is None:
         return None
     return f"(in {place}; encode it as numbers, or use levelhead.tabular_pipeline)"
 
 
-def _where(X: Any) -> str | None:
-    """The first column of a table that does not turn into real numbers."""
+def _first_bad_column(X: Any) -> str | None:
+    """The first column of a table that cannot be converted to real numbers."""
     names = list(getattr(X, "columns", []))
     try:
         cells = np.asarray(X, dtype=object)

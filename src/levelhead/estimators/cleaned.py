@@ -101,7 +101,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         auditor = GCPRegressor(n_members=5) if self.auditor is None else self.auditor
         self.auditor_ = _seeded(auditor, seed).fit(X, y)
         weighs = self.suspects == "weight" and has_fit_parameter(self.regressor, "sample_weight")
-        if not hasattr(self.auditor_, "oof_prediction_"):  # too few rows to tell wrong labels from clean ones
+        if not hasattr(self.auditor_, "oof_prediction_"):  # too few rows to judge labels
             self.audit_, self.calibration_, self.separation_ = None, IDENTITY, None
             self.regressor_ = self._fitted(X, y, np.ones(len(y)), weighs, seed)
             return self
@@ -113,7 +113,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     @property
     def contamination_(self) -> float:
-        """Estimated share of wrong labels; NaN if there were too few rows to tell."""
+        """Estimated share of wrong labels; NaN if there were too few rows."""
         check_is_fitted(self, "regressor_")
         return float("nan") if self.audit_ is None else self.audit_.contamination
 
@@ -124,17 +124,17 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         return regressor.fit(X[weight > 0], y[weight > 0])
 
     def _learn_variance(self, X, y, weight, weighs: bool, seed: int) -> None:
-        """How the regressor's own unseen residuals grow with the auditor's variance."""
-        unseen = np.empty(len(y))
+        """Learn how the regressor's out-of-fold residuals depend on the auditor's variance."""
+        oof = np.empty(len(y))
         for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
-            unseen[test] = self._fitted(X[train], y[train], weight[train], weighs, seed).predict(X[test])
+            oof[test] = self._fitted(X[train], y[train], weight[train], weighs, seed).predict(X[test])
         variance = self.auditor_.oof_prediction_.var
         self.calibration_, self.separation_ = IDENTITY, None
-        if np.median(np.abs(y - unseen)) == 0:  # met exactly: there is no noise to measure
+        if np.median(np.abs(y - oof)) == 0:  # exact predictions: there is no noise to measure
             return
-        self.calibration_ = calibrate(y - unseen, variance)
-        honest = self.calibration_(variance)
-        self.separation_ = estimate_contamination(y - unseen, honest, core="student")
+        self.calibration_ = calibrate(y - oof, variance)
+        calibrated = self.calibration_(variance)
+        self.separation_ = estimate_contamination(y - oof, calibrated, core="student")
 
     def predict(self, X, return_std=False):
         """Predict the means of the clean labels.
@@ -213,7 +213,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
 
 def _seeded(estimator, seed: int):
-    """A clone whose missing seeds, also of its parts, are filled in."""
+    """A clone with a seed wherever `random_state` is None, nested estimators included."""
     missing = [
         k for k, v in estimator.get_params().items() if k.split("__")[-1] == "random_state" and v is None
     ]

@@ -1,4 +1,4 @@
-"""From a raw table to numbers: a pipeline around an estimator for frames as they come from a database."""
+"""A pipeline that converts raw frames to numbers for an estimator."""
 
 from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer

@@ -339,7 +339,7 @@ def test_a_file_with_a_broken_tree_is_refused(frame, tmp_path):
     with zipfile.ZipFile(tmp_path / "bad", "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    with pytest.raises(ModelFileError, match="asks for feature"):
+    with pytest.raises(ModelFileError, match="uses feature"):
         load(tmp_path / "bad")
 
 

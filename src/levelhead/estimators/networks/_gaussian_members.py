@@ -1,8 +1,8 @@
-"""What the estimators with a Gaussian model share: two outputs, the mean and a softplus variance."""
+"""Base of the estimators with a Gaussian model: two outputs, the mean and a softplus variance."""
 
 import numpy as np
 
-from levelhead.estimators._base import Reading
+from levelhead.estimators._base import Decoded
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
 
@@ -10,7 +10,7 @@ VARIANCE_FLOOR = 1e-6
 
 
 class GaussianMembers(NetworkRegressor):
-    """Networks that give μ and V of a Gaussian."""
+    """Networks that predict μ and V of a Gaussian; parameters as in `GaussianRegressor`."""
 
     def __init__(
         self,
@@ -69,6 +69,6 @@ class GaussianMembers(NetworkRegressor):
     def _robust_outputs(self) -> tuple[float, ...]:
         return (0.0, raw(1.0 - VARIANCE_FLOOR))
 
-    def _read(self, outputs: np.ndarray) -> Reading:
+    def _decode(self, outputs: np.ndarray) -> Decoded:
         mu, o_variance = np.moveaxis(outputs, -1, 0)
-        return Reading(mu, softplus(o_variance) + VARIANCE_FLOOR)
+        return Decoded(mu, softplus(o_variance) + VARIANCE_FLOOR)

@@ -1,4 +1,4 @@
-"""Lets an estimator add parameters to its parent's without writing all of them down again."""
+"""Signatures of estimators that add parameters to those of their parent class."""
 
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """How every network estimator learns: scales, members, out-of-fold networks, calibration.
 
-A subclass says which loss it trains (`_objective`), where its outputs start (`_robust_outputs`) and how raw
-outputs are read (`_read`).
+A subclass defines the loss (`_objective`), the initial outputs (`_robust_outputs`) and how raw outputs are decoded
+(`_decode`).
 """
 
 import sys
@@ -17,7 +17,7 @@ from levelhead import engine
 from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _preparation
-from levelhead.estimators._base import AuditedRegressor, Reading
+from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._inputs import check_numbers, is_size, n_threads
 from levelhead.estimators._preparation import Prepared, Rows, Scale
 from levelhead.prediction import Prediction
@@ -32,7 +32,7 @@ _CHUNK = 65_536  # rows scaled at a time in a prediction
 class NetworkRegressor(AuditedRegressor):
     """Base of the network estimators: how they learn."""
 
-    _fitted_part = "networks_"
+    _fitted_attribute = "networks_"
     networks_: list[engine.Network]
     input_scale_: Scale
 
@@ -44,7 +44,7 @@ class NetworkRegressor(AuditedRegressor):
     @property
     @abstractmethod
     def _robust_outputs(self) -> tuple[float, ...]:
-        """Outputs of untrained networks that know location and scale of the labels, in scaled units."""
+        """Initial outputs that match location and scale of the labels, in scaled units."""
 
     def fit(self, X, y, sample_weight=None):
         """Fit the networks.
@@ -68,23 +68,23 @@ class NetworkRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
-        goes_on = self.warm_start and hasattr(self, "networks_")
-        X, y, weight = self._checked(X, y, sample_weight, reset=not goes_on)
+        continues = self.warm_start and hasattr(self, "networks_")
+        X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
         self._check_parameters()
         self._stream = seed = self._new_seed()
         rows = _preparation.arrange(X, y, weight, seed)
-        if not goes_on:
+        if not continues:
             self._learn_scales(X, y, rows)
         data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
-        if goes_on:
-            more = self._train(data, seed, None, [_afresh(network) for network in self.networks_])
-            self.networks_ = [_after(one, two) for one, two in zip(self.networks_, more, strict=True)]
+        if continues:
+            more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
+            self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
         elif self.out_of_fold and rows.n_groups >= LEAST_ROWS:
             self._fit_in_two_phases(data, seed, y)
         else:
-            self._forget_contamination()
+            self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
-        return self._tell_history()
+        return self._record_history()
 
     def partial_fit(self, X, y, sample_weight=None):
         """Train the networks for one epoch on the given rows.
@@ -113,13 +113,13 @@ class NetworkRegressor(AuditedRegressor):
         rows = _preparation.arrange(X, y, weight, self._stream)
         if first:
             self._learn_scales(X, y, rows)
-            self._forget_contamination()
+            self._reset_contamination()
         data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
         start = [None] * self.n_members if first else self.networks_
         epochs = 1 if first else self.networks_[0].epochs + 1
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
-        return self._tell_history()
+        return self._record_history()
 
     def predict_dist(self, X) -> Prediction:
         """Predict the distribution of the clean label of every row.
@@ -134,16 +134,16 @@ class NetworkRegressor(AuditedRegressor):
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        check_is_fitted(self, self._fitted_part)
+        check_is_fitted(self, self._fitted_attribute)
         X = self._checked_inputs(X, reset=False)
-        networks = self._answering_networks()
+        networks = self._predicting_networks()
         outputs = [
             self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
             for start in range(0, len(X), _CHUNK)
         ]
-        return self._predicted(self._read(np.concatenate(outputs, axis=1)))
+        return self._predicted(self._decode(np.concatenate(outputs, axis=1)))
 
-    def _answering_networks(self) -> list[engine.Network]:
+    def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_
 
     def _forward(self, networks, X: np.ndarray) -> np.ndarray:
@@ -157,25 +157,29 @@ class NetworkRegressor(AuditedRegressor):
         first = max(1, round(_FIRST_PHASE * total))
         networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
         fold, row = data.rows.group % n_folds, np.arange(len(y))
-        early = self._read(self._forward(networks, data.X))
-        unseen = early.map(lambda part: part[fold, row][None])
-        wrong = self._learn_from_unseen(unseen, data)
-        self.oof_prediction_ = self._predicted(unseen)
+        early = self._decode(self._forward(networks, data.X))
+        oof = early.map(lambda part: part[fold, row][None])
+        wrong = self._learn_from_held_out(oof, data)
+        self.oof_prediction_ = self._predicted(oof)
         self._row_keys = data.rows.key
-        trusted = replace(data, rows=data.rows.weighted(1 - wrong))
-        start = [_afresh(network) for network in networks[: self.n_members]]
+        weighted = replace(data, rows=data.rows.weighted(1 - wrong))
+        start = [_restarted(network) for network in networks[: self.n_members]]
         rest = total - first
-        finished = self._train(trusted, seed + 1, None, start, epochs=rest) if rest else start
+        finished = self._train(weighted, seed + 1, None, start, epochs=rest) if rest else start
         if self.separation_ is not None:
-            self._carry_over(early, self._read(self._forward(finished, data.X)), fold, data.rows.index)
-        self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
+            self._adjust_calibration(
+                early, self._decode(self._forward(finished, data.X)), fold, data.rows.index
+            )
+        self.networks_ = [_with_history(one, two) for one, two in zip(networks, finished, strict=False)]
 
-    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray, visits: np.ndarray) -> None:
-        """Make what was learnt from the first phase's answers fit those of the finished members.
+    def _adjust_calibration(
+        self, early: Decoded, late: Decoded, fold: np.ndarray, visits: np.ndarray
+    ) -> None:
+        """Adjust the calibration, which was learnt from the first phase, to the finished members.
 
-        Suspect labels count less in the second phase, which takes their part of the variance away: the
-        calibration must not do so again. And a mixture of members adds their disagreement to the variance,
-        where the residuals of single networks have it already.
+        Labels that are probably wrong have smaller weights in the second phase, which removes their part of the
+        variance: the calibration must not do so again. And a mixture of members adds their disagreement to the
+        variance, which the residuals of single networks contain already.
         """
         change = (late.variance / early.variance[: self.n_members])[:, visits]
         self.calibration_ = self.calibration_.after(float(exp(np.median(log(change)))))
@@ -186,12 +190,12 @@ class NetworkRegressor(AuditedRegressor):
             relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
             self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
 
-    def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
-        """Calibration, share of wrong labels, and the probability that each label is one of them."""
-        z = data.y.astype(np.float64) - unseen.mean[0]
-        variance = unseen.variance[0]
+    def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> np.ndarray:
+        """Learn calibration and share of wrong labels; return the probability that each label is wrong."""
+        z = data.y.astype(np.float64) - oof.mean[0]
+        variance = oof.variance[0]
         index = data.rows.index
-        self._forget_contamination()
+        self._reset_contamination()
         if self.contamination is None or np.median(np.abs(z[index])) == 0:
             return np.zeros(len(z))
         self._separate(z[index], variance[index])
@@ -212,16 +216,16 @@ class NetworkRegressor(AuditedRegressor):
         rows, jobs = data.rows, []
         for k, network in enumerate(start):
             held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
-            watched = None
+            validation_rows = None
             if self.early_stopping:
-                watch = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
-                watched, held_out = rows.only(watch), held_out | watch
+                validation = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
+                validation_rows, held_out = rows.only(validation), held_out | validation
             jobs.append(
                 engine.Job(
                     seed=seed,
                     network=k,
                     rows=rows.without(held_out),
-                    held_out=watched,
+                    held_out=validation_rows,
                     initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
                     start=network,
                 )
@@ -275,14 +279,14 @@ class NetworkRegressor(AuditedRegressor):
     def _epochs(self, n_visits: int) -> int:
         if self.max_iter != "auto":
             return self.max_iter
-        steps_an_epoch = -(-n_visits // self._batch_size(n_visits))
-        return max(1, round(_auto_steps(n_visits) / steps_an_epoch))
+        steps_per_epoch = -(-n_visits // self._batch_size(n_visits))
+        return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
 
     def _learn_scales(self, X, y, rows: Rows) -> None:
         self.input_scale_ = _preparation.input_scale(X, rows)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
-    def _tell_history(self):
+    def _record_history(self):
         self.n_iter_ = max(network.epochs for network in self.networks_)
         curves = [network.loss_curve for network in self.networks_]
         self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]
@@ -319,7 +323,7 @@ class NetworkRegressor(AuditedRegressor):
 
 
 def _auto_batch_size(n_visits: int) -> int:
-    """Small data want many small steps; large data can afford larger ones."""
+    """Small data need many small steps; for large data, larger steps are faster and as good."""
     return 16 if n_visits < 2000 else 32
 
 
@@ -328,13 +332,13 @@ def _auto_steps(n_visits: int) -> float:
     return float(np.clip(1.875 * n_visits, 9_000, 40_000))
 
 
-def _afresh(network: engine.Network) -> engine.Network:
-    """The same weights with a new optimiser and a schedule that begins anew, without its history."""
-    nothing = np.empty(0)
-    return replace(network, state=None, epochs=0, best_epoch=0, loss_curve=nothing, score_curve=nothing)
+def _restarted(network: engine.Network) -> engine.Network:
+    """The same weights with a new optimizer and schedule, without history."""
+    empty = np.empty(0)
+    return replace(network, state=None, epochs=0, best_epoch=0, loss_curve=empty, score_curve=empty)
 
 
-def _after(first: engine.Network, second: engine.Network) -> engine.Network:
+def _with_history(first: engine.Network, second: engine.Network) -> engine.Network:
     """The second network with the history of both."""
     return replace(
         second,

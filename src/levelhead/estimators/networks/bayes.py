@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from levelhead import engine
-from levelhead.estimators._base import Reading
+from levelhead.estimators._base import Decoded
 from levelhead.estimators.networks._gaussian_members import GaussianMembers
 from levelhead.estimators.networks._signature import adds_to
 
@@ -151,16 +151,16 @@ class BayesianBetaRegressor(GaussianMembers):
     def _robust_outputs(self) -> tuple[float, ...]:
         return (0.0,)
 
-    def _read(self, outputs: np.ndarray) -> Reading:
+    def _decode(self, outputs: np.ndarray) -> Decoded:
         mean = outputs[..., 0]
-        return Reading(mean, np.full_like(mean, self.noise_std**2))
+        return Decoded(mean, np.full_like(mean, self.noise_std**2))
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
         posterior = engine.Variational(n_samples=self.n_samples, prior_std=self.prior_std)
         return replace(super()._recipe(n_visits, epochs), variational=posterior)
 
-    def _answering_networks(self) -> list[engine.Network]:
-        """Samples of the posterior: the same ones in every prediction."""
+    def _predicting_networks(self) -> list[engine.Network]:
+        """Samples of the posterior, the same in every prediction."""
         return [
             sample
             for k, network in enumerate(self.networks_)

@@ -1,4 +1,4 @@
-"""Robust rivals of GCP: a Gaussian fitted by β- or γ-divergence instead of likelihood."""
+"""Robust baselines: a Gaussian fitted by β- or γ-divergence instead of likelihood."""
 
 from levelhead import engine
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers

@@ -1,4 +1,4 @@
-"""The Gaussian likelihood: the yardstick that every robust method is measured against."""
+"""The Gaussian likelihood, the baseline of the robust methods."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from levelhead import engine
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 
 _LARGEST_GRADIENT = (
-    1e12  # never met in sane training; the square of a larger one would overflow in the optimiser
+    1e12  # far above usual gradients; the square of a larger one would overflow in the optimizer
 )
 
 
@@ -104,5 +104,5 @@ class GaussianRegressor(GaussianMembers):
         return engine.gaussian(variance_floor=VARIANCE_FLOOR)
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
-        """With a bound on the gradient, which grows with the square of how far a wrong label lies off."""
+        """With a bound on the gradient, which grows with the square of the error of a wrong label."""
         return replace(super()._recipe(n_visits, epochs), clip=_LARGEST_GRADIENT)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from levelhead import engine
-from levelhead.estimators._base import Reading
+from levelhead.estimators._base import Decoded
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.prediction import Prediction
@@ -11,8 +11,8 @@ from levelhead.theory.special import alpha_minus_A
 from levelhead.theory.student import prognostic_variance, student_variance
 
 _ALPHA_FLOOR = 0.1  # the paper's
-_BETA_FLOOR = 1e-6  # keeps σ positive, so that residuals of exactly 0 cannot make the likelihood unbounded
-_FIRST_ALPHA = 1.0  # small: far labels are disbelieved from the first step on
+_BETA_FLOOR = 1e-6  # keeps σ positive: residuals of exactly 0 must not make the likelihood unbounded
+_FIRST_ALPHA = 1.0  # small: outliers have little weight from the first step on
 
 
 class GCPRegressor(NetworkRegressor):
@@ -187,16 +187,16 @@ class GCPRegressor(NetworkRegressor):
         beta = sigma / 2  # eq. (4) at ν = 1
         return (0.0, raw(1.0), raw(_FIRST_ALPHA - _ALPHA_FLOOR), raw(beta - _BETA_FLOOR))
 
-    def _read(self, outputs: np.ndarray) -> Reading:
+    def _decode(self, outputs: np.ndarray) -> Decoded:
         m, o_nu, o_alpha, o_beta = np.moveaxis(outputs, -1, 0)
         nu = softplus(o_nu)
         alpha = softplus(o_alpha) + _ALPHA_FLOOR
         beta = softplus(o_beta) + _BETA_FLOOR
         sigma = beta * (nu + 1) / nu  # eq. (4)
-        return Reading(m, prognostic_variance(alpha, sigma), alpha, sigma)
+        return Decoded(m, prognostic_variance(alpha, sigma), alpha, sigma)
 
-    def _predicted(self, reading: Reading) -> Prediction:
-        clean = super()._predicted(reading)
+    def _predicted(self, decoded: Decoded) -> Prediction:
+        clean = super()._predicted(decoded)
         if self.variance == "prognostic" or clean.member_alpha is None or clean.member_sigma is None:
             return clean
         spread = student_variance(clean.member_alpha, clean.member_sigma, finite=True)

@@ -1,4 +1,4 @@
-"""Boosted trees with a GCP head: robust mean and variance of the clean labels, for tables as they come."""
+"""Boosted trees with a GCP head: robust mean and variance of the clean labels, for raw tables."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators import _preparation
-from levelhead.estimators._base import AuditedRegressor, Reading
+from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._inputs import explained, n_threads
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
@@ -23,14 +23,14 @@ from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance
 
 _FOLDS = 5
-_FEW = 10  # different rows, below which nothing can be held out
+_FEW = 10  # different rows; with fewer, none are held out
 _PASSES_OF_FEW = 4
 _LEAVES, _MORE_LEAVES, _MANY_ROWS = 15, 31, 5000
-# Of few rows, by chance, most labels may be wrong: where many are, a leaf of the scale needs more.
+# In a leaf of few rows, most labels may be wrong by chance: if many labels are wrong, leaves of ln s need more rows.
 _SCALE_ROWS, _MORE_SCALE_ROWS, _VERY_MANY_WRONG = 20, 80, 0.25
-_THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
-_LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
-_LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
+_THREADED_ROWS = 20_000  # with fewer, threads are slower than one thread
+_LARGEST_TARGET = 1e6  # in spreads; labels are clipped here
+_LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, clean ones keep most weight
 
 
 class GCPBoostingRegressor(AuditedRegressor):
@@ -116,7 +116,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     (True, True)
     """
 
-    _fitted_part = "mean_forests_"
+    _fitted_attribute = "mean_forests_"
     mean_forests_: list[Forest]
     scale_forests_: list[Forest]
     shape_: Shape
@@ -181,23 +181,23 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.target_scale_ = _preparation.target_scale(y, rows, "robust")
         center, spread = self.target_scale_
         target = np.clip((y - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
-        self._forget_contamination()
+        self._reset_contamination()
         visits = rows.index
         given = np.ones(len(visits)) if rows.weight is None else rows.weight[visits].astype(np.float64)
         table, labels, growth = X[visits], target[visits], self._growth(len(visits))
         if rows.n_groups < _FEW:
             growth = replace(growth, row_share=1.0)
-            grown, trusted = self._without_folds(len(labels)), given
+            grown, weight = self._without_folds(len(labels)), given
         else:
             fold = rows.group[visits] % _FOLDS
             rounds = partial(growing.grow, table, labels, given, fold, seed=seed)
-            grown, calibrated = self._learn_from_unseen(labels, rounds, growth, rows.n_groups)
-            trusted = given * self._label_weights(labels, grown, calibrated)
+            grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
+            weight = given * self._label_weights(labels, grown, calibrated)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
-        self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_passes, seed)
+        self.mean_forests_ = self._members(table, labels, weight, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         if rows.n_groups >= LEAST_ROWS:
-            self._answer_for_training_rows(X, visits, grown)
+            self._predict_training_rows(X, visits, grown)
         return self
 
     def predict_dist(self, X) -> Prediction:
@@ -213,10 +213,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        check_is_fitted(self, self._fitted_part)
+        check_is_fitted(self, self._fitted_attribute)
         X = self._checked_inputs(X, reset=False)
         mean, trees = self._sums(X)
-        return self._predicted(self._reading(mean, self.shape_.log_scale(trees)))
+        return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)))
 
     # ------------------------------------------------------------------ learning
 
@@ -236,16 +236,16 @@ class GCPBoostingRegressor(AuditedRegressor):
         )
 
     def _without_folds(self, n: int) -> Grown:
-        """Too few rows to hold any out: a handful of trees, and the spread of the labels as the scale."""
-        nothing = np.zeros(n)
-        return Grown(nothing, nothing, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
+        """Too few rows to hold any out: a few trees, and the spread of the labels as the scale."""
+        zeros = np.zeros(n)
+        return Grown(zeros, zeros, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
 
-    def _learn_from_unseen(
+    def _learn_from_held_out(
         self, labels: np.ndarray, grow: Callable[..., Grown], growth: Growth, n_groups: int
     ) -> tuple[Grown, np.ndarray | None]:
-        """Machines, and honest variances of their residuals; calibration and share of wrong labels on the way.
+        """Train the fold models; learn calibration and share of wrong labels from their held-out residuals.
 
-        No variances where nothing can be said of the share.
+        Returns the calibrated variances too, or None if the share cannot be estimated.
         """
         grown = grow(growth=growth)
         z = labels - grown.mean
@@ -259,7 +259,7 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def _fold_variance(self, grown: Grown) -> np.ndarray:
         log_s = grown.shape.log_scale(grown.trees)
-        return self._reading(grown.mean[None], log_s, grown.shape).variance[0]
+        return self._decoded(grown.mean[None], log_s, grown.shape).variance[0]
 
     def _label_weights(self, labels: np.ndarray, grown: Grown, calibrated: np.ndarray | None) -> np.ndarray:
         """Weight of each label in the members' trees."""
@@ -267,7 +267,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         if self.separation_ is None or calibrated is None:
             return growing.residual_ratios(z, log_s, alpha).near
         right = 1 - self.separation_.probability(z, calibrated)
-        # Trees fit single labels, so the probability counts twice, and far labels a little less in any case.
+        # Trees fit single labels, so the probability is squared, and outliers get less weight in any case.
         return right * right * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
 
     def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
@@ -277,39 +277,39 @@ class GCPBoostingRegressor(AuditedRegressor):
         with ThreadPoolExecutor(n_threads(self.n_jobs)) as pool:
             return list(pool.map(train, range(self.n_members)))
 
-    def _answer_for_training_rows(self, X: np.ndarray, visits: np.ndarray, grown: Grown) -> None:
+    def _predict_training_rows(self, X: np.ndarray, visits: np.ndarray, grown: Grown) -> None:
         mean, trees = np.full(len(X), np.nan), np.full(len(X), np.nan)
         mean[visits], trees[visits] = grown.mean, grown.trees
-        never = np.isnan(mean)  # rows of weight 0, which no machine has seen
+        never = np.isnan(mean)  # rows of weight 0, which no fold model predicts
         if never.any():
             members, trees[never] = self._sums(X[never])
             mean[never] = members.mean(axis=0)
-        reading = self._reading(mean[None], self.shape_.log_scale(trees))
-        self.oof_prediction_ = self._predicted(reading)
+        decoded = self._decoded(mean[None], self.shape_.log_scale(trees))
+        self.oof_prediction_ = self._predicted(decoded)
         if self.n_members > 1 and self.separation_ is not None:
             members, _ = self._sums(X[visits])
             relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
             self.disagreement_ = float(min(np.median(relative), 0.5))
 
-    # ------------------------------------------------------------------ answering
+    # ------------------------------------------------------------------ prediction
 
     def _sums(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the trees for m of each member and those for ln s give, members × rows and rows."""
+        """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
         threads = n_threads(self.n_jobs) if len(X) >= _THREADED_ROWS else 1
         mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
         if not self.scale_forests_:
             return mean, np.zeros(len(X))
         return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
 
-    def _reading(self, mean: np.ndarray, log_s: np.ndarray, shape: Shape | None = None) -> Reading:
+    def _decoded(self, mean: np.ndarray, log_s: np.ndarray, shape: Shape | None = None) -> Decoded:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)
         sigma = alpha * np.broadcast_to(exp(2 * log_s), mean.shape)  # σ/α is the squared scale (3)
-        return Reading(mean, prognostic_variance(alpha, sigma), alpha, sigma)
+        return Decoded(mean, prognostic_variance(alpha, sigma), alpha, sigma)
 
-    def _read(self, outputs: np.ndarray) -> Reading:
-        return self._reading(outputs[..., 0], outputs[..., 1])
+    def _decode(self, outputs: np.ndarray) -> Decoded:
+        return self._decoded(outputs[..., 0], outputs[..., 1])
 
-    # ------------------------------------------------------------------ checking
+    # ------------------------------------------------------------------ checks
 
     def _checked(self, X, y, sample_weight, *, reset: bool):
         return super()._checked(self._encoded(X, reset=reset), y, sample_weight, reset=reset)
@@ -327,9 +327,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         return categories.encode(X, self.categories_)
 
     def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
-        """Gaps are welcome, infinities are not."""
+        """NaN is allowed, infinity is not."""
         X = np.array(X, dtype=np.float64)
-        X[np.isnan(X)] = np.nan  # one gap is like another
+        X[np.isnan(X)] = np.nan  # one bit pattern for all NaN, so that row keys agree
         super()._finite_inputs(np.where(np.isnan(X), 0.0, X))
         return X
 
