@@ -3,50 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-
-_RANGES: dict[str, tuple[str, Any]] = {
-    "learning_rate_init": ("a number above 0", lambda v: 0 < v < np.inf),
-    "dropout": ("a number from 0 to below 1", lambda v: 0 <= v < 1),
-    "weight_decay": ("a number of at least 0", lambda v: 0 <= v < np.inf),
-    "validation_fraction": ("a number between 0 and 1", lambda v: 0 < v < 1),
-    "tol": ("a number of at least 0", lambda v: v >= 0),
-}
-_SWITCHES = ("shared_trunk", "out_of_fold", "early_stopping", "drop_last", "warm_start")
-
-
-def check_numbers(estimator: Any) -> None:
-    """Refuse parameters that are no numbers or truth values, or out of range, by the names that a user gave them."""
-    for name, (wanted, allowed) in _RANGES.items():
-        value = getattr(estimator, name)
-        if not isinstance(value, Real) or not allowed(value):
-            raise ValueError(f"{name} is {value!r}; give {wanted}")
-    for name in ("n_members", "n_iter_no_change"):
-        value = getattr(estimator, name)
-        if not is_size(value):
-            raise ValueError(f"{name} is {value!r}; give a whole number above 0")
-    sizes = estimator.hidden_layer_sizes
-    if not all(is_size(size) for size in np.atleast_1d(np.asarray(sizes, dtype=object)).tolist()):
-        raise ValueError(f"hidden_layer_sizes is {sizes!r}; give whole numbers above 0, as in (50, 50)")
-    for name in _SWITCHES:
-        value = getattr(estimator, name)
-        if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{name} is {value!r}; give True or False")
-    if not isinstance(estimator.verbose, (bool, np.bool_, int, np.integer)):
-        raise ValueError(f"verbose is {estimator.verbose!r}; give True or False")
-    n_threads(estimator.n_jobs)
-
-
-def n_threads(n_jobs: Any) -> int:
-    """The threads that `n_jobs` means, as scikit-learn counts them."""
-    known = n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool))
-    if not known or n_jobs == 0:
-        raise ValueError(f"n_jobs is {n_jobs!r}; give a whole number of threads, or -1 for all cores")
-    return int(effective_n_jobs(n_jobs))
 
 
 @contextmanager
@@ -79,11 +38,6 @@ def _refuse_dates(y: Any) -> None:
             f"y holds dates or durations ({labels.dtype}), but labels must be numbers; give, for example, "
             "(y - y.min()) / np.timedelta64(1, 'D')"
         )
-
-
-def is_size(value: Any) -> bool:
-    """Whether a value is a whole number above 0."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _bad_labels(y: Any) -> str | None:

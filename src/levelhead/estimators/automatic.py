@@ -1,7 +1,7 @@
 """Networks, trees or both: the choice with the smallest error on held-out rows."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -13,6 +13,7 @@ from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.estimators._base import FittedRegressor
+from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction
@@ -153,6 +154,11 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
     """
 
     _fitted_attribute = "estimators_"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_members": [Whole(1)],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+    }
 
     def __init__(self, n_members=5, *, random_state=None, n_jobs=-1):
         self.n_members = n_members
@@ -179,6 +185,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         self
             The fitted estimator.
         """
+        self._validate_params()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kinds = {
             "network": GCPRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),

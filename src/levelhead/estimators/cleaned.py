@@ -1,13 +1,17 @@
 """Any scikit-learn regressor, fitted to audited labels."""
 
+from typing import Any, ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from levelhead import metrics
 from levelhead.audits.separation import estimate_contamination
+from levelhead.estimators._constraints import SHARE
 from levelhead.estimators._inputs import explained
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.prediction import Interval, Prediction
@@ -69,6 +73,14 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "regressor": [HasMethods(["fit", "predict"])],
+        "auditor": [HasMethods(["fit"]), None],
+        "suspects": [StrOptions({"weight", "drop"})],
+        "false_alarm_rate": [SHARE],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self, regressor, *, auditor=None, suspects="weight", false_alarm_rate=0.05, random_state=None
     ):
@@ -93,8 +105,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        if self.suspects not in ("weight", "drop"):
-            raise ValueError(f"suspects is {self.suspects!r}; choose 'weight' or 'drop'")
+        self._validate_params()
         with explained(X, y):
             X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -7,10 +7,12 @@ A subclass defines the loss (`_objective`), the initial outputs (`_robust_output
 import sys
 from abc import abstractmethod
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead import engine
@@ -18,7 +20,15 @@ from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
-from levelhead.estimators._inputs import check_numbers, is_size, n_threads
+from levelhead.estimators._constraints import (
+    CONTAMINATION,
+    N_JOBS,
+    POSITIVE,
+    SHARE,
+    LayerSizes,
+    Whole,
+    n_threads,
+)
 from levelhead.estimators._preparation import Prepared, Rows, Scale
 from levelhead.prediction import Prediction
 from levelhead.theory.elementary import exp, log
@@ -35,6 +45,32 @@ class NetworkRegressor(AuditedRegressor):
     _fitted_attribute = "networks_"
     networks_: list[engine.Network]
     input_scale_: Scale
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "hidden_layer_sizes": [LayerSizes()],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "solver": [StrOptions(set(OPTIMIZERS))],
+        "learning_rate_init": [POSITIVE],
+        "learning_rate": [StrOptions({"cosine", "constant", "stairs"})],
+        "batch_size": [Whole(1), StrOptions({"auto"})],
+        "max_iter": [Whole(1), StrOptions({"auto"})],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "shared_trunk": ["boolean"],
+        "n_members": [Whole(1)],
+        "out_of_fold": ["boolean"],
+        "contamination": CONTAMINATION,
+        "target_scaling": [StrOptions({"robust", "standard", "none"})],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [SHARE],
+        "n_iter_no_change": [Whole(1)],
+        "tol": [Interval(Real, 0, np.inf, closed="both")],
+        "drop_last": ["boolean"],
+        "initial_outputs": [StrOptions({"robust", "zero"})],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+        "verbose": ["boolean", Integral],
+    }
 
     @property
     @abstractmethod
@@ -68,9 +104,9 @@ class NetworkRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        self._check_parameters()
         continues = self.warm_start and hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
-        self._check_parameters()
         self._stream = seed = self._new_seed()
         rows = _preparation.arrange(X, y, weight, seed)
         if not continues:
@@ -105,9 +141,9 @@ class NetworkRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        self._check_parameters()
         first = not hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
-        self._check_parameters()
         if first:
             self._stream = self._new_seed()
         rows = _preparation.arrange(X, y, weight, self._stream)
@@ -147,7 +183,7 @@ class NetworkRegressor(AuditedRegressor):
         return self.networks_
 
     def _forward(self, networks, X: np.ndarray) -> np.ndarray:
-        return engine.forward(networks, X, n_threads=n_threads(self.n_jobs)).astype(np.float64)
+        return engine.forward(networks, X, n_threads=n_threads(self)).astype(np.float64)
 
     # ------------------------------------------------------------------ two phases
 
@@ -250,7 +286,7 @@ class NetworkRegressor(AuditedRegressor):
             sample_weight=data.rows.weight,
             stopping=stopping,
             callback=_report if self.verbose else None,
-            n_threads=n_threads(self.n_jobs),
+            n_threads=n_threads(self),
         )
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
@@ -274,11 +310,11 @@ class NetworkRegressor(AuditedRegressor):
         )
 
     def _batch_size(self, n_visits: int) -> int:
-        return min(n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else self.batch_size)
+        return min(n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else int(self.batch_size))
 
     def _epochs(self, n_visits: int) -> int:
         if self.max_iter != "auto":
-            return self.max_iter
+            return int(self.max_iter)
         steps_per_epoch = -(-n_visits // self._batch_size(n_visits))
         return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
 
@@ -293,27 +329,8 @@ class NetworkRegressor(AuditedRegressor):
         return self
 
     def _check_parameters(self) -> None:
-        """Refuse settings that the engine would not know by their name here."""
-        check_numbers(self)
-        choices = {
-            "target_scaling": ("robust", "standard", "none"),
-            "learning_rate": ("cosine", "constant", "stairs"),
-            "initial_outputs": ("robust", "zero"),
-            "activation": ACTIVATIONS,
-            "solver": OPTIMIZERS,
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {allowed}")
-        for name in ("max_iter", "batch_size"):
-            value = getattr(self, name)
-            if value != "auto" and not is_size(value):
-                raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
-        share = self.contamination
-        known = share is None or share == "auto"
-        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
-            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
-        if share is not None and not self.out_of_fold:
+        self._validate_params()
+        if self.contamination is not None and not self.out_of_fold:
             raise ValueError(
                 "contamination needs out-of-fold predictions: set out_of_fold=True, or contamination=None"
             )

@@ -1,11 +1,13 @@
 """Beta_Bayes: a mean-field posterior over the weights, fitted to a β-divergence (Futami et al. 2017)."""
 
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from levelhead import engine
 from levelhead.estimators._base import Decoded
+from levelhead.estimators._constraints import POSITIVE, Whole
 from levelhead.estimators.networks._gaussian_members import GaussianMembers
 from levelhead.estimators.networks._signature import adds_to
 
@@ -110,6 +112,15 @@ class BayesianBetaRegressor(GaussianMembers):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if X was a frame with string column names.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GaussianMembers._parameter_constraints,
+        "beta": [POSITIVE],
+        "noise_std": [POSITIVE],
+        "prior_std": [POSITIVE],
+        "n_samples": [Whole(1)],
+        "n_posterior": [Whole(1)],
+    }
 
     @adds_to(GaussianMembers)
     def __init__(

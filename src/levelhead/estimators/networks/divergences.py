@@ -1,6 +1,9 @@
 """Robust baselines: a Gaussian fitted by β- or γ-divergence instead of likelihood."""
 
+from typing import Any, ClassVar
+
 from levelhead import engine
+from levelhead.estimators._constraints import POSITIVE
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 from levelhead.estimators.networks._signature import adds_to
 
@@ -92,6 +95,11 @@ class BetaDivergenceRegressor(GaussianMembers):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if X was a frame with string column names.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GaussianMembers._parameter_constraints,
+        "beta": [POSITIVE],
+    }
 
     @adds_to(GaussianMembers)
     def __init__(self, hidden_layer_sizes=(64, 64), *, beta=0.4, **common):
@@ -190,6 +198,11 @@ class GammaDivergenceRegressor(GaussianMembers):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if X was a frame with string column names.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GaussianMembers._parameter_constraints,
+        "gamma": [POSITIVE],
+    }
 
     @adds_to(GaussianMembers)
     def __init__(self, hidden_layer_sizes=(64, 64), *, gamma=0.4, **common):

@@ -1,6 +1,9 @@
 """The gradient conjugate prior network: robust mean and variance of the clean labels."""
 
+from typing import Any, ClassVar
+
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from levelhead import engine
 from levelhead.estimators._base import Decoded
@@ -121,6 +124,11 @@ class GCPRegressor(NetworkRegressor):
     (True, True)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NetworkRegressor._parameter_constraints,
+        "variance": [StrOptions({"prognostic", "student"})],
+    }
+
     def __init__(
         self,
         hidden_layer_sizes=(64, 64),
@@ -201,8 +209,3 @@ class GCPRegressor(NetworkRegressor):
             return clean
         spread = student_variance(clean.member_alpha, clean.member_sigma, finite=True)
         return Prediction(clean.member_mean, spread, alpha=clean.member_alpha, sigma=clean.member_sigma)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.variance not in ("prognostic", "student"):
-            raise ValueError(f"variance is {self.variance!r}; choose 'prognostic' or 'student'")

@@ -5,16 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators import _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
-from levelhead.estimators._inputs import explained, n_threads
+from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
+from levelhead.estimators._inputs import explained
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
@@ -31,6 +33,7 @@ _SCALE_ROWS, _MORE_SCALE_ROWS, _VERY_MANY_WRONG = 20, 80, 0.25
 _THREADED_ROWS = 20_000  # with fewer, threads are slower than one thread
 _LARGEST_TARGET = 1e6  # in spreads; labels are clipped here
 _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, clean ones keep most weight
+_UP_TO_1 = Interval(Real, 0, 1, closed="right")
 
 
 class GCPBoostingRegressor(AuditedRegressor):
@@ -120,6 +123,20 @@ class GCPBoostingRegressor(AuditedRegressor):
     mean_forests_: list[Forest]
     scale_forests_: list[Forest]
     shape_: Shape
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "learning_rate": [_UP_TO_1],
+        "max_iter": [Whole(1)],
+        "max_leaf_nodes": [Whole(2), None],
+        "min_samples_leaf": [Whole(1)],
+        "max_features": [_UP_TO_1],
+        "subsample": [_UP_TO_1],
+        "n_iter_no_change": [Whole(1)],
+        "n_members": [Whole(1)],
+        "contamination": CONTAMINATION,
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+    }
 
     def __init__(
         self,
@@ -172,8 +189,8 @@ class GCPBoostingRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        self._validate_params()
         lightgbm()
-        self._check_parameters()
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
@@ -231,7 +248,7 @@ class GCPBoostingRegressor(AuditedRegressor):
             feature_share=self.max_features,
             row_share=self.subsample,
             patience=self.n_iter_no_change,
-            n_threads=n_threads(self.n_jobs) if n >= _THREADED_ROWS else 1,
+            n_threads=n_threads(self) if n >= _THREADED_ROWS else 1,
             categorical=list(self.categories_),
         )
 
@@ -274,7 +291,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         train = lambda k: growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
         if growth.n_threads > 1 or self.n_members == 1:
             return [train(k) for k in range(self.n_members)]
-        with ThreadPoolExecutor(n_threads(self.n_jobs)) as pool:
+        with ThreadPoolExecutor(n_threads(self)) as pool:
             return list(pool.map(train, range(self.n_members)))
 
     def _predict_training_rows(self, X: np.ndarray, visits: np.ndarray, grown: Grown) -> None:
@@ -295,7 +312,7 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def _sums(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
-        threads = n_threads(self.n_jobs) if len(X) >= _THREADED_ROWS else 1
+        threads = n_threads(self) if len(X) >= _THREADED_ROWS else 1
         mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
         if not self.scale_forests_:
             return mean, np.zeros(len(X))
@@ -332,20 +349,3 @@ class GCPBoostingRegressor(AuditedRegressor):
         X[np.isnan(X)] = np.nan  # one bit pattern for all NaN, so that row keys agree
         super()._finite_inputs(np.where(np.isnan(X), 0.0, X))
         return X
-
-    def _check_parameters(self) -> None:
-        n_threads(self.n_jobs)
-        for name in ("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_iter_no_change", "n_members"):
-            value, least = getattr(self, name), 2 if name == "max_leaf_nodes" else 1
-            if value is None and name == "max_leaf_nodes":
-                continue
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
-        for name in ("learning_rate", "max_features", "subsample"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < float(value) <= 1:
-                raise ValueError(f"{name} is {value!r}; give a number above 0, at most 1")
-        share = self.contamination
-        known = share is None or share == "auto"
-        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
-            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")

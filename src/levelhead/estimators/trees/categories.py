@@ -12,8 +12,6 @@ def learn(X: Any, which: Any) -> dict[int, list[Any]]:
 
     `which` is "from_dtype" (columns of a frame that hold categories or text), None, or positions or names of columns.
     """
-    if isinstance(which, str) and which != "from_dtype":
-        raise ValueError(f"categorical_features is {which!r}; give 'from_dtype', None, or a list of columns")
     if which is None or (isinstance(which, str) and not hasattr(X, "columns")):
         return {}
     columns = _columns(X)
