@@ -5,9 +5,11 @@ out-of-fold predictions of the training rows, calibration, and the audit based o
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -16,6 +18,7 @@ from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, estimate_
 from levelhead.estimators import _preparation
 from levelhead.estimators._inputs import explained
 from levelhead.estimators._preparation import Scale
+from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
 
@@ -23,17 +26,17 @@ from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
 class Decoded(NamedTuple):
     """Parameters of the predicted distributions, in scaled units; shape (members, rows)."""
 
-    mean: np.ndarray
-    variance: np.ndarray
-    alpha: np.ndarray | None = None
-    sigma: np.ndarray | None = None
+    mean: FloatArray
+    variance: FloatArray
+    alpha: FloatArray | None = None
+    sigma: FloatArray | None = None
 
-    def map(self, f) -> "Decoded":
+    def map(self, f: Callable[[FloatArray], FloatArray]) -> "Decoded":
         """Apply a function to every array that is not None."""
         return Decoded(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
 
 
-class FittedRegressor(RegressorMixin):
+class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
     """Methods that need only `predict_dist` and `separation_`."""
 
     _fitted_attribute: str  # exists once the model is fitted
@@ -45,7 +48,31 @@ class FittedRegressor(RegressorMixin):
         check_is_fitted(self, self._fitted_attribute)
         return float("nan") if self.separation_ is None else self.separation_.contamination
 
-    def predict(self, X, return_std=False):
+    @abstractmethod
+    def predict_dist(self, X: Any) -> Prediction:
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def predict(self, X: Any, return_std: bool) -> FloatArray | tuple[FloatArray, FloatArray]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predict the means of the clean labels.
 
         Parameters
@@ -63,7 +90,7 @@ class FittedRegressor(RegressorMixin):
         prediction = self.predict_dist(X)
         return (prediction.mean, prediction.std) if return_std else prediction.mean
 
-    def predict_interval(self, X, coverage=0.9) -> Interval:
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
         """Predict central intervals.
 
         Parameters
@@ -80,7 +107,7 @@ class FittedRegressor(RegressorMixin):
         """
         return self.predict_dist(X).interval(coverage)
 
-    def predict_quantiles(self, X, alpha):
+    def predict_quantiles(self, X: Any, alpha: ArrayLike) -> FloatArray:
         """Predict quantiles of the clean label.
 
         Parameters
@@ -97,7 +124,7 @@ class FittedRegressor(RegressorMixin):
         """
         return self.predict_dist(X).ppf(alpha)
 
-    def log_prob(self, X, y):
+    def log_prob(self, X: Any, y: ArrayLike) -> FloatArray:
         """Log density of each label under the predicted distribution of clean labels.
 
         Parameters
@@ -114,7 +141,7 @@ class FittedRegressor(RegressorMixin):
         """
         return self.predict_dist(X).logpdf(y)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> float:
         """Robust R² of the predictions, `levelhead.metrics.robust_r2`.
 
         Parameters
@@ -134,34 +161,22 @@ class FittedRegressor(RegressorMixin):
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
+class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     """A model with out-of-fold predictions of its training rows, by which their labels are judged."""
 
     target_scale_: Scale
     calibration_: Calibration
     disagreement_: float
     oof_prediction_: Prediction
+    contamination: Contamination
+    _stream: int
+    _row_keys: NDArray[np.uint64]
 
     @abstractmethod
-    def _decode(self, outputs: np.ndarray) -> Decoded:
+    def _decode(self, outputs: FloatArray) -> Decoded:
         """Distributions from raw outputs of shape (members, rows, outputs)."""
 
-    @abstractmethod
-    def predict_dist(self, X) -> Prediction:
-        """Predict the distribution of the clean label of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
-
-        Returns
-        -------
-        Prediction
-            Means, variances, quantiles and densities, one for each row.
-        """
-
-    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
+    def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
         """Judge which labels are wrong.
 
         Rows that the model was fitted to are judged by their out-of-fold predictions (`oof_prediction_`), all others by
@@ -211,7 +226,7 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
             false_alarm_rate=false_alarm_rate,
         )
 
-    def _find_training_rows(self, X, y) -> tuple[np.ndarray, np.ndarray]:
+    def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """For each row its index among the training rows, and whether it is one of them."""
         keys = _preparation.row_keys(X, y, self._stream)
         order = np.argsort(self._row_keys)
@@ -224,9 +239,10 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
         self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
         self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
-    def _separate(self, z: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def _separate(self, z: FloatArray, variance: FloatArray) -> FloatArray:
         """Learn calibration and share of wrong labels from out-of-fold residuals; return calibrated variances."""
-        known = None if self.contamination == "auto" else float(self.contamination)
+        given = self.contamination
+        known = None if given is None or given == "auto" else float(given)
         self.calibration_ = calibrate(z, variance)
         calibrated = self.calibration_(variance)
         self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
@@ -242,7 +258,9 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------ checks of input
 
-    def _checked(self, X, y, sample_weight, *, reset: bool):
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
+    ) -> tuple[Table, FloatArray, FloatArray | None]:
         """X, y and weights as arrays of finite numbers."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -267,12 +285,12 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
             )
         return X, y, weight
 
-    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+    def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
         with explained(X):
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
         return self._finite_inputs(X)
 
-    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
+    def _finite_inputs(self, X: Table) -> Table:
         with np.errstate(over="ignore", invalid="ignore"):
             total = X.sum(dtype=np.float64)
         if not np.isfinite(total):  # a cheap test first: a sum may also overflow
@@ -288,6 +306,6 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
         return X
 
 
-def _alpha(prediction: Prediction) -> np.ndarray:
+def _alpha(prediction: Prediction) -> FloatArray:
     """α of every row, NaN for models without one."""
     return np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha

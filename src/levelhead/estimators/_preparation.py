@@ -6,13 +6,12 @@ copies of a row always fall into the same fold, so that no copy is both trained 
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-TargetScaling = Literal["robust", "standard", "none"]
+from levelhead.estimators._types import FloatArray, TargetScaling
 
 _LARGEST_INPUT = 1e6  # scaled inputs and targets are clipped here: beyond, float32 networks would overflow …
 _LARGEST_TARGET = 1e12  # … and a label this far off pulls no robust fit at all

@@ -1,9 +1,10 @@
 """Networks, trees or both: the choice with the smallest error on held-out rows."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
@@ -14,10 +15,12 @@ from levelhead.audits import LEAST_ROWS, Audit
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import N_JOBS, Whole
+from levelhead.estimators._types import Constraints, FloatArray, Seed, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction
 
+Fitted = GCPRegressor | GCPBoostingRegressor
 Kind = Literal["auto", "network", "trees"]
 KINDS = ("auto", "network", "trees")
 _TRIAL_ROWS = 3000  # used to compare networks and trees; more would take long and change little
@@ -37,12 +40,12 @@ class Comparison(NamedTuple):
 class HeldOut(NamedTuple):
     """Means and variances of held-out labels, and α."""
 
-    mean: np.ndarray
-    variance: np.ndarray
-    alpha: np.ndarray
+    mean: FloatArray
+    variance: FloatArray
+    alpha: FloatArray
 
 
-def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int = -1):
+def make(kind: Kind = "auto", n_members: int = 5, random_state: Seed = None, n_jobs: int | None = -1) -> Any:
     """Create the estimator of a kind: "network", "trees", or "auto", which chooses between them."""
     if kind not in KINDS:
         raise ValueError(f"estimator is {kind!r}; choose one of {', '.join(KINDS)}")
@@ -51,7 +54,7 @@ def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int
 
 
 def compare(
-    y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit], weight: np.ndarray | None = None
+    y: FloatArray, network: Sequence[Audit], trees: Sequence[Audit], weight: FloatArray | None = None
 ) -> Comparison:
     """Root mean squared residuals of the held-out labels that at least one of the two models judges to be right.
 
@@ -64,7 +67,7 @@ def compare(
     if not right.any():
         right[:] = True
 
-    def error(mean: np.ndarray) -> float:
+    def error(mean: FloatArray) -> float:
         weights = None if weight is None else weight[right]
         return float(np.sqrt(np.average((y - mean)[right] ** 2, weights=weights)))
 
@@ -93,12 +96,13 @@ def combine(audits: Sequence[Audit]) -> HeldOut:
     )
 
 
-def _weights(X, sample_weight) -> np.ndarray:
+def _weights(X: Any, sample_weight: Weights) -> FloatArray:
     """The weight of every row, 1 by default."""
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return weights
 
 
-def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def _trials(n: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Training and held-out rows: in a small table each row is held out once, in a large one a fifth of a sample."""
     some = np.random.default_rng(seed).permutation(n)[:_TRIAL_ROWS]
     if n <= _FEW_ROWS:
@@ -107,7 +111,7 @@ def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(np.sort(some[held:]), np.sort(some[:held]))]
 
 
-class AutoRegressor(FittedRegressor, BaseEstimator):
+class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever has the smallest error on held-out rows.
 
     Without the extra `boosting`, or with fewer than 60 rows, it is the network.
@@ -154,18 +158,20 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
     """
 
     _fitted_attribute = "estimators_"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    estimators_: list[Fitted]
+    comparison_: Comparison | None
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_members": [Whole(1)],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
     }
 
-    def __init__(self, n_members=5, *, random_state=None, n_jobs=-1):
+    def __init__(self, n_members: int = 5, *, random_state: Seed = None, n_jobs: int | None = -1) -> None:
         self.n_members = n_members
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Compare both kinds and their mixture on held-out rows, and fit the best one to all rows.
 
         Out-of-fold predictions are not used for the comparison: they come from single models before the last phase of
@@ -187,7 +193,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         """
         self._validate_params()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        kinds = {
+        kinds: dict[str, Fitted] = {
             "network": GCPRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
             "trees": GCPBoostingRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
         }
@@ -206,7 +212,9 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         self._copy_features()
         return self
 
-    def _compare(self, X, y, sample_weight, kinds, seed: int) -> None:
+    def _compare(
+        self, X: Any, y: ArrayLike, sample_weight: Weights, kinds: dict[str, Fitted], seed: int
+    ) -> None:
         X, labels = check_X_y(X, y, accept_sparse="csr", y_numeric=True, estimator=self)
         weight = _weights(X, sample_weight)
         X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
@@ -225,7 +233,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         than = " and ".join(f"{error:.4g} for {_NAMES[kind]}" for kind, error in others if kind != "both")
         self.reason_ = f"{_NAMES[best[0]]}, because the error on {rows} is {best[1]:.4g}, against {than}"
 
-    def _separated(self, X, y, sample_weight) -> ContaminationEstimate | None:
+    def _separated(self, X: Any, y: ArrayLike, sample_weight: Weights) -> ContaminationEstimate | None:
         if len(self.estimators_) == 1:
             return self.estimators_[0].separation_
         joint = combine([model.audit(X, y) for model in self.estimators_])
@@ -245,7 +253,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         """Out-of-fold predictions of the training rows."""
         return mixture([model.oof_prediction_ for model in self._fitted()])
 
-    def predict_dist(self, X) -> Prediction:
+    def predict_dist(self, X: Any) -> Prediction:
         """Predict the distribution of the clean label of every row.
 
         Parameters
@@ -260,7 +268,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         """
         return mixture([model.predict_dist(X) for model in self._fitted()])
 
-    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
+    def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
         """Judge which labels are wrong.
 
         Rows that the model was fitted to are judged by their out-of-fold predictions (`oof_prediction_`), all others by
@@ -298,6 +306,6 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
             false_alarm_rate=false_alarm_rate,
         )
 
-    def _fitted(self):
+    def _fitted(self) -> list[Fitted]:
         check_is_fitted(self, self._fitted_attribute)
         return self.estimators_

@@ -1,8 +1,9 @@
 """Any scikit-learn regressor, fitted to audited labels."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
@@ -10,9 +11,10 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from levelhead import metrics
-from levelhead.audits.separation import estimate_contamination
+from levelhead.audits import Audit, ContaminationEstimate, estimate_contamination
 from levelhead.estimators._constraints import SHARE
 from levelhead.estimators._inputs import explained
+from levelhead.estimators._types import Constraints, FloatArray, Seed, Table, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.calibration import IDENTITY, calibrate
@@ -20,7 +22,7 @@ from levelhead.prediction.calibration import IDENTITY, calibrate
 _FOLDS = 5
 
 
-class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Any regressor, fitted to audited labels: wrong labels get small weights or are left out.
 
     The mean is the regressor's. The variance is the auditor's, which varies with the inputs, calibrated on
@@ -73,7 +75,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "regressor": [HasMethods(["fit", "predict"])],
         "auditor": [HasMethods(["fit"]), None],
         "suspects": [StrOptions({"weight", "drop"})],
@@ -81,16 +83,25 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    audit_: Audit | None
+    separation_: ContaminationEstimate | None
+
     def __init__(
-        self, regressor, *, auditor=None, suspects="weight", false_alarm_rate=0.05, random_state=None
-    ):
+        self,
+        regressor: Any,
+        *,
+        auditor: Any = None,
+        suspects: Literal["weight", "drop"] = "weight",
+        false_alarm_rate: float = 0.05,
+        random_state: Seed = None,
+    ) -> None:
         self.regressor = regressor
         self.auditor = auditor
         self.suspects = suspects
         self.false_alarm_rate = false_alarm_rate
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: ArrayLike) -> Self:
         """Audit the labels, fit the regressor, and calibrate the variance.
 
         Parameters
@@ -107,7 +118,10 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """
         self._validate_params()
         with explained(X, y):
-            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+            checked = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        return self._fit(*checked)
+
+    def _fit(self, X: Table, y: FloatArray) -> Self:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         auditor = GCPRegressor(n_members=5) if self.auditor is None else self.auditor
         self.auditor_ = _seeded(auditor, seed).fit(X, y)
@@ -128,13 +142,13 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "regressor_")
         return float("nan") if self.audit_ is None else self.audit_.contamination
 
-    def _fitted(self, X, y, weight, weighs: bool, seed: int):
+    def _fitted(self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> Any:
         regressor = _seeded(self.regressor, seed)
         if weighs:
             return regressor.fit(X, y, sample_weight=weight)
         return regressor.fit(X[weight > 0], y[weight > 0])
 
-    def _learn_variance(self, X, y, weight, weighs: bool, seed: int) -> None:
+    def _learn_variance(self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> None:
         """Learn how the regressor's out-of-fold residuals depend on the auditor's variance."""
         oof = np.empty(len(y))
         for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
@@ -147,7 +161,16 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         calibrated = self.calibration_(variance)
         self.separation_ = estimate_contamination(y - oof, calibrated, core="student")
 
-    def predict(self, X, return_std=False):
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def predict(self, X: Any, return_std: bool) -> FloatArray | tuple[FloatArray, FloatArray]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predict the means of the clean labels.
 
         Parameters
@@ -165,11 +188,12 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if not return_std:
             check_is_fitted(self, "regressor_")
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-            return self.regressor_.predict(X)
+            mean: FloatArray = self.regressor_.predict(X)
+            return mean
         prediction = self.predict_dist(X)
         return prediction.mean, prediction.std
 
-    def predict_dist(self, X) -> Prediction:
+    def predict_dist(self, X: Any) -> Prediction:
         """Predict the distribution of the clean label of every row.
 
         Parameters
@@ -186,7 +210,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Prediction(mean, self.calibration_(self.auditor_.predict_dist(X).var) * ratio)
 
-    def predict_interval(self, X, coverage=0.9) -> Interval:
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
         """Predict central intervals.
 
         Parameters
@@ -203,7 +227,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """
         return self.predict_dist(X).interval(coverage)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> float:
         """Robust R² of the predictions, `levelhead.metrics.robust_r2`.
 
         Parameters
@@ -223,7 +247,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-def _seeded(estimator, seed: int):
+def _seeded(estimator: Any, seed: int) -> Any:
     """A clone with a seed wherever `random_state` is None, nested estimators included."""
     missing = [
         k for k, v in estimator.get_params().items() if k.split("__")[-1] == "random_state" and v is None

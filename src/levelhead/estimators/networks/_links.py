@@ -1,11 +1,12 @@
 """Softplus and its inverse, for positive outputs of networks."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelhead.theory import elementary
 
 
-def softplus(u: np.ndarray) -> np.ndarray:
+def softplus(u: NDArray[np.float64]) -> NDArray[np.float64]:
     """ln(1 + e^u), never exactly 0: its lower bound is the smallest normal float32."""
     return np.maximum(elementary.softplus(u), np.finfo(np.float32).tiny)
 

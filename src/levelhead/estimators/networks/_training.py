@@ -6,11 +6,13 @@ A subclass defines the loss (`_objective`), the initial outputs (`_robust_output
 
 import sys
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -30,9 +32,11 @@ from levelhead.estimators._constraints import (
     n_threads,
 )
 from levelhead.estimators._preparation import Prepared, Rows, Scale
+from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
 from levelhead.prediction import Prediction
 from levelhead.theory.elementary import exp, log
 
+Start = Sequence[engine.Network | None]
 _LEAST_FOLDS = 5
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
 _MEDIAN_CHI2 = 0.4549  # of one degree of freedom
@@ -45,7 +49,7 @@ class NetworkRegressor(AuditedRegressor):
     _fitted_attribute = "networks_"
     networks_: list[engine.Network]
     input_scale_: Scale
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "hidden_layer_sizes": [LayerSizes()],
         "activation": [StrOptions(set(ACTIVATIONS))],
         "solver": [StrOptions(set(OPTIMIZERS))],
@@ -82,7 +86,7 @@ class NetworkRegressor(AuditedRegressor):
     def _robust_outputs(self) -> tuple[float, ...]:
         """Initial outputs that match location and scale of the labels, in scaled units."""
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Fit the networks.
 
         With `out_of_fold=True`, every network is first trained without one fold of the rows and predicts that fold.
@@ -122,7 +126,7 @@ class NetworkRegressor(AuditedRegressor):
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
         return self._record_history()
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Train the networks for one epoch on the given rows.
 
         The first call learns the scales of inputs and labels; later calls keep them.
@@ -157,7 +161,7 @@ class NetworkRegressor(AuditedRegressor):
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
         return self._record_history()
 
-    def predict_dist(self, X) -> Prediction:
+    def predict_dist(self, X: Any) -> Prediction:
         """Predict the distribution of the clean label of every row.
 
         Parameters
@@ -182,12 +186,12 @@ class NetworkRegressor(AuditedRegressor):
     def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_
 
-    def _forward(self, networks, X: np.ndarray) -> np.ndarray:
+    def _forward(self, networks: Sequence[engine.Network], X: NDArray[np.float32]) -> FloatArray:
         return engine.forward(networks, X, n_threads=n_threads(self)).astype(np.float64)
 
     # ------------------------------------------------------------------ two phases
 
-    def _fit_in_two_phases(self, data: Prepared, seed: int, y: np.ndarray) -> None:
+    def _fit_in_two_phases(self, data: Prepared, seed: int, y: FloatArray) -> None:
         n_folds = max(self.n_members, _LEAST_FOLDS)
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
@@ -209,7 +213,7 @@ class NetworkRegressor(AuditedRegressor):
         self.networks_ = [_with_history(one, two) for one, two in zip(networks, finished, strict=False)]
 
     def _adjust_calibration(
-        self, early: Decoded, late: Decoded, fold: np.ndarray, visits: np.ndarray
+        self, early: Decoded, late: Decoded, fold: NDArray[np.int64], visits: NDArray[np.int64]
     ) -> None:
         """Adjust the calibration, which was learnt from the first phase, to the finished members.
 
@@ -226,7 +230,7 @@ class NetworkRegressor(AuditedRegressor):
             relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
             self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
 
-    def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> np.ndarray:
+    def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> FloatArray:
         """Learn calibration and share of wrong labels; return the probability that each label is wrong."""
         z = data.y.astype(np.float64) - oof.mean[0]
         variance = oof.variance[0]
@@ -241,13 +245,13 @@ class NetworkRegressor(AuditedRegressor):
     # ------------------------------------------------------------------ training
 
     def _train(
-        self, data: Prepared, seed: int, n_folds: int | None, start, epochs: int | None = None
+        self, data: Prepared, seed: int, n_folds: int | None, start: Start, epochs: int | None = None
     ) -> list[engine.Network]:
         n_visits = len(data.rows.index)
         recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
         return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
 
-    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start) -> list[engine.Job]:
+    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start: Start) -> list[engine.Job]:
         """One job for each network to start from; network k leaves out fold k, if there are folds."""
         rows, jobs = data.rows, []
         for k, network in enumerate(start):
@@ -310,7 +314,9 @@ class NetworkRegressor(AuditedRegressor):
         )
 
     def _batch_size(self, n_visits: int) -> int:
-        return min(n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else int(self.batch_size))
+        return min(
+            n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else int(self.batch_size)
+        )
 
     def _epochs(self, n_visits: int) -> int:
         if self.max_iter != "auto":
@@ -318,11 +324,11 @@ class NetworkRegressor(AuditedRegressor):
         steps_per_epoch = -(-n_visits // self._batch_size(n_visits))
         return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
 
-    def _learn_scales(self, X, y, rows: Rows) -> None:
+    def _learn_scales(self, X: Table, y: FloatArray, rows: Rows) -> None:
         self.input_scale_ = _preparation.input_scale(X, rows)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
-    def _record_history(self):
+    def _record_history(self) -> Self:
         self.n_iter_ = max(network.epochs for network in self.networks_)
         curves = [network.loss_curve for network in self.networks_]
         self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]

@@ -1,13 +1,15 @@
 """Beta_Bayes: a mean-field posterior over the weights, fitted to a β-divergence (Futami et al. 2017)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from levelhead import engine
 from levelhead.estimators._base import Decoded
 from levelhead.estimators._constraints import POSITIVE, Whole
+from levelhead.estimators._types import Constraints, FloatArray, LearningRate
 from levelhead.estimators.networks._gaussian_members import GaussianMembers
 from levelhead.estimators.networks._signature import adds_to
 
@@ -113,7 +115,7 @@ class BayesianBetaRegressor(GaussianMembers):
         Names of the features, if X was a frame with string column names.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **GaussianMembers._parameter_constraints,
         "beta": [POSITIVE],
         "noise_std": [POSITIVE],
@@ -125,20 +127,20 @@ class BayesianBetaRegressor(GaussianMembers):
     @adds_to(GaussianMembers)
     def __init__(
         self,
-        hidden_layer_sizes=(20, 20),
+        hidden_layer_sizes: int | Sequence[int] = (20, 20),
         *,
-        beta=0.1,
-        noise_std=0.3,
-        prior_std=1.0,
-        n_samples=15,
-        n_posterior=100,
-        learning_rate_init=0.1,
-        learning_rate="stairs",
-        dropout=0.0,
-        weight_decay=0.0,
-        batch_size=128,
-        **common,
-    ):
+        beta: float = 0.1,
+        noise_std: float = 0.3,
+        prior_std: float = 1.0,
+        n_samples: int = 15,
+        n_posterior: int = 100,
+        learning_rate_init: float = 0.1,
+        learning_rate: LearningRate = "stairs",
+        dropout: float = 0.0,
+        weight_decay: float = 0.0,
+        batch_size: int | Literal["auto"] = 128,
+        **common: Any,
+    ) -> None:
         super().__init__(
             hidden_layer_sizes,
             learning_rate_init=learning_rate_init,
@@ -162,7 +164,7 @@ class BayesianBetaRegressor(GaussianMembers):
     def _robust_outputs(self) -> tuple[float, ...]:
         return (0.0,)
 
-    def _decode(self, outputs: np.ndarray) -> Decoded:
+    def _decode(self, outputs: FloatArray) -> Decoded:
         mean = outputs[..., 0]
         return Decoded(mean, np.full_like(mean, self.noise_std**2))
 

@@ -1,9 +1,11 @@
 """Robust baselines: a Gaussian fitted by β- or γ-divergence instead of likelihood."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from levelhead import engine
 from levelhead.estimators._constraints import POSITIVE
+from levelhead.estimators._types import Constraints
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 from levelhead.estimators.networks._signature import adds_to
 
@@ -96,13 +98,15 @@ class BetaDivergenceRegressor(GaussianMembers):
         Names of the features, if X was a frame with string column names.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **GaussianMembers._parameter_constraints,
         "beta": [POSITIVE],
     }
 
     @adds_to(GaussianMembers)
-    def __init__(self, hidden_layer_sizes=(64, 64), *, beta=0.4, **common):
+    def __init__(
+        self, hidden_layer_sizes: int | Sequence[int] = (64, 64), *, beta: float = 0.4, **common: Any
+    ) -> None:
         super().__init__(hidden_layer_sizes, **common)
         self.beta = beta
 
@@ -199,13 +203,15 @@ class GammaDivergenceRegressor(GaussianMembers):
         Names of the features, if X was a frame with string column names.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **GaussianMembers._parameter_constraints,
         "gamma": [POSITIVE],
     }
 
     @adds_to(GaussianMembers)
-    def __init__(self, hidden_layer_sizes=(64, 64), *, gamma=0.4, **common):
+    def __init__(
+        self, hidden_layer_sizes: int | Sequence[int] = (64, 64), *, gamma: float = 0.4, **common: Any
+    ) -> None:
         super().__init__(hidden_layer_sizes, **common)
         self.gamma = gamma
 

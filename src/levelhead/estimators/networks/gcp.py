@@ -1,12 +1,24 @@
 """The gradient conjugate prior network: robust mean and variance of the clean labels."""
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from levelhead import engine
 from levelhead.estimators._base import Decoded
+from levelhead.estimators._types import (
+    Activation,
+    Constraints,
+    Contamination,
+    FloatArray,
+    InitialOutputs,
+    LearningRate,
+    Seed,
+    Solver,
+    TargetScaling,
+)
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.prediction import Prediction
@@ -124,40 +136,40 @@ class GCPRegressor(NetworkRegressor):
     (True, True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **NetworkRegressor._parameter_constraints,
         "variance": [StrOptions({"prognostic", "student"})],
     }
 
     def __init__(
         self,
-        hidden_layer_sizes=(64, 64),
+        hidden_layer_sizes: int | Sequence[int] = (64, 64),
         *,
-        activation="relu",
-        solver="adam",
-        learning_rate_init=0.005,
-        learning_rate="cosine",
-        batch_size="auto",
-        max_iter="auto",
-        dropout=0.025,
-        weight_decay=1e-4,
-        shared_trunk=True,
-        n_members=1,
-        out_of_fold=True,
-        contamination="auto",
-        variance="prognostic",
-        target_scaling="robust",
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        tol=1e-4,
-        drop_last=False,
-        initial_outputs="robust",
-        warm_start=False,
-        random_state=None,
-        n_jobs=-1,
-        verbose=False,
-    ):
+        activation: Activation = "relu",
+        solver: Solver = "adam",
+        learning_rate_init: float = 0.005,
+        learning_rate: LearningRate = "cosine",
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int | Literal["auto"] = "auto",
+        dropout: float = 0.025,
+        weight_decay: float = 1e-4,
+        shared_trunk: bool = True,
+        n_members: int = 1,
+        out_of_fold: bool = True,
+        contamination: Contamination = "auto",
+        variance: Literal["prognostic", "student"] = "prognostic",
+        target_scaling: TargetScaling = "robust",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        drop_last: bool = False,
+        initial_outputs: InitialOutputs = "robust",
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+        verbose: bool | int = False,
+    ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.solver = solver
@@ -195,7 +207,7 @@ class GCPRegressor(NetworkRegressor):
         beta = sigma / 2  # eq. (4) at ν = 1
         return (0.0, raw(1.0), raw(_FIRST_ALPHA - _ALPHA_FLOOR), raw(beta - _BETA_FLOOR))
 
-    def _decode(self, outputs: np.ndarray) -> Decoded:
+    def _decode(self, outputs: FloatArray) -> Decoded:
         m, o_nu, o_alpha, o_beta = np.moveaxis(outputs, -1, 0)
         nu = softplus(o_nu)
         alpha = softplus(o_alpha) + _ALPHA_FLOOR

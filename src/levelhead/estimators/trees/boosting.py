@@ -1,13 +1,14 @@
 """Boosted trees with a GCP head: robust mean and variance of the clean labels, for raw tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,6 +18,7 @@ from levelhead.estimators import _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
 from levelhead.estimators._inputs import explained
+from levelhead.estimators._types import Constraints, Contamination, FloatArray, Seed, Table, Weights
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
@@ -123,7 +125,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     mean_forests_: list[Forest]
     scale_forests_: list[Forest]
     shape_: Shape
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "learning_rate": [_UP_TO_1],
         "max_iter": [Whole(1)],
         "max_leaf_nodes": [Whole(2), None],
@@ -140,20 +142,20 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def __init__(
         self,
-        learning_rate=0.05,
+        learning_rate: float = 0.05,
         *,
-        max_iter=1000,
-        max_leaf_nodes=None,
-        min_samples_leaf=3,
-        max_features=0.6,
-        subsample=0.8,
-        n_iter_no_change=40,
-        n_members=1,
-        contamination="auto",
-        categorical_features="from_dtype",
-        random_state=None,
-        n_jobs=-1,
-    ):
+        max_iter: int = 1000,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 3,
+        max_features: float = 0.6,
+        subsample: float = 0.8,
+        n_iter_no_change: int = 40,
+        n_members: int = 1,
+        contamination: Contamination = "auto",
+        categorical_features: Literal["from_dtype"] | Sequence[int | str] | None = "from_dtype",
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+    ) -> None:
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_leaf_nodes = max_leaf_nodes
@@ -167,12 +169,12 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Fit the trees.
 
         Parameters
@@ -217,7 +219,7 @@ class GCPBoostingRegressor(AuditedRegressor):
             self._predict_training_rows(X, visits, grown)
         return self
 
-    def predict_dist(self, X) -> Prediction:
+    def predict_dist(self, X: Any) -> Prediction:
         """Predict the distribution of the clean label of every row.
 
         Parameters
@@ -258,8 +260,8 @@ class GCPBoostingRegressor(AuditedRegressor):
         return Grown(zeros, zeros, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
 
     def _learn_from_held_out(
-        self, labels: np.ndarray, grow: Callable[..., Grown], growth: Growth, n_groups: int
-    ) -> tuple[Grown, np.ndarray | None]:
+        self, labels: FloatArray, grow: Callable[..., Grown], growth: Growth, n_groups: int
+    ) -> tuple[Grown, FloatArray | None]:
         """Train the fold models; learn calibration and share of wrong labels from their held-out residuals.
 
         Returns the calibrated variances too, or None if the share cannot be estimated.
@@ -274,11 +276,12 @@ class GCPBoostingRegressor(AuditedRegressor):
             calibrated = self._separate(labels - grown.mean, self._fold_variance(grown))
         return grown, calibrated
 
-    def _fold_variance(self, grown: Grown) -> np.ndarray:
+    def _fold_variance(self, grown: Grown) -> FloatArray:
         log_s = grown.shape.log_scale(grown.trees)
-        return self._decoded(grown.mean[None], log_s, grown.shape).variance[0]
+        variance: FloatArray = self._decoded(grown.mean[None], log_s, grown.shape).variance[0]
+        return variance
 
-    def _label_weights(self, labels: np.ndarray, grown: Grown, calibrated: np.ndarray | None) -> np.ndarray:
+    def _label_weights(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray:
         """Weight of each label in the members' trees."""
         z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
         if self.separation_ is None or calibrated is None:
@@ -287,14 +290,18 @@ class GCPBoostingRegressor(AuditedRegressor):
         # Trees fit single labels, so the probability is squared, and outliers get less weight in any case.
         return right * right * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
 
-    def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
-        train = lambda k: growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
+    def _members(
+        self, X: Table, labels: FloatArray, weight: FloatArray, growth: Growth, n_passes: int, seed: int
+    ) -> list[Forest]:
+        def train(k: int) -> Forest:
+            return growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
+
         if growth.n_threads > 1 or self.n_members == 1:
             return [train(k) for k in range(self.n_members)]
         with ThreadPoolExecutor(n_threads(self)) as pool:
             return list(pool.map(train, range(self.n_members)))
 
-    def _predict_training_rows(self, X: np.ndarray, visits: np.ndarray, grown: Grown) -> None:
+    def _predict_training_rows(self, X: FloatArray, visits: NDArray[np.int64], grown: Grown) -> None:
         mean, trees = np.full(len(X), np.nan), np.full(len(X), np.nan)
         mean[visits], trees[visits] = grown.mean, grown.trees
         never = np.isnan(mean)  # rows of weight 0, which no fold model predicts
@@ -310,7 +317,7 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     # ------------------------------------------------------------------ prediction
 
-    def _sums(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
         threads = n_threads(self) if len(X) >= _THREADED_ROWS else 1
         mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
@@ -318,20 +325,22 @@ class GCPBoostingRegressor(AuditedRegressor):
             return mean, np.zeros(len(X))
         return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
 
-    def _decoded(self, mean: np.ndarray, log_s: np.ndarray, shape: Shape | None = None) -> Decoded:
+    def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)
         sigma = alpha * np.broadcast_to(exp(2 * log_s), mean.shape)  # σ/α is the squared scale (3)
         return Decoded(mean, prognostic_variance(alpha, sigma), alpha, sigma)
 
-    def _decode(self, outputs: np.ndarray) -> Decoded:
+    def _decode(self, outputs: FloatArray) -> Decoded:
         return self._decoded(outputs[..., 0], outputs[..., 1])
 
     # ------------------------------------------------------------------ checks
 
-    def _checked(self, X, y, sample_weight, *, reset: bool):
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
+    ) -> tuple[Table, FloatArray, FloatArray | None]:
         return super()._checked(self._encoded(X, reset=reset), y, sample_weight, reset=reset)
 
-    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+    def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
         with explained(X):
             X = validate_data(
                 self, self._encoded(X, reset=reset), dtype=[np.float64], reset=reset, ensure_all_finite=False
@@ -343,7 +352,7 @@ class GCPBoostingRegressor(AuditedRegressor):
             self.categories_ = categories.learn(X, self.categorical_features)
         return categories.encode(X, self.categories_)
 
-    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
+    def _finite_inputs(self, X: Table) -> Table:
         """NaN is allowed, infinity is not."""
         X = np.array(X, dtype=np.float64)
         X[np.isnan(X)] = np.nan  # one bit pattern for all NaN, so that row keys agree

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _NAMED_TYPES = ("category", "categorical", "enum", "str", "string", "utf8")
 
@@ -54,7 +55,7 @@ def _position(columns: list[Any], given: Any) -> int:
     raise ValueError(f"categorical_features names {given!r}, but X has the columns {columns}")
 
 
-def _cells(X: Any, columns: list[Any], k: int) -> np.ndarray:
+def _cells(X: Any, columns: list[Any], k: int) -> NDArray[Any]:
     return np.asarray(
         X[columns[k]] if hasattr(X, "columns") else np.asarray(X, dtype=object)[:, k], dtype=object
     )
@@ -72,11 +73,11 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value or str(value) == "<NA>"
 
 
-def _categories(cells: np.ndarray) -> list[Any]:
+def _categories(cells: NDArray[Any]) -> list[Any]:
     known = {value for value in cells.tolist() if not _is_missing(value)}
     return sorted(known, key=lambda value: (type(value).__name__, value))
 
 
-def _codes(cells: np.ndarray, known: list[Any]) -> np.ndarray:
+def _codes(cells: NDArray[Any], known: list[Any]) -> NDArray[Any]:
     code = {value: float(k) for k, value in enumerate(known)}
     return np.array([np.nan if _is_missing(value) else code.get(value, np.nan) for value in cells.tolist()])

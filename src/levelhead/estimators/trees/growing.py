@@ -139,7 +139,10 @@ def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArr
     """
     alpha = shape.alpha
     at = residual_ratios(z, shape.log_scale(trees), alpha)
-    mean = lambda values: float(np.average(values, weights=weight))
+
+    def mean(values: FloatArray) -> float:
+        return float(np.average(values, weights=weight))
+
     center = mean(trees)
     around = trees - center
     of_scale = student.by_log_scale(at, alpha)
