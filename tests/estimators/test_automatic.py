@@ -7,14 +7,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 pytest.importorskip("lightgbm")
 
 from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, audit, load, save
 from levelhead.audits import Audit
 from levelhead.estimators import automatic
-from levelhead.estimators.automatic import compare, make
+from levelhead.estimators.automatic import compare
+from levelhead.estimators.registry import make
 
 pytestmark = pytest.mark.compiled
 RNG = np.random.default_rng(0)
@@ -56,19 +56,6 @@ def recorded(monkeypatch):
     monkeypatch.setattr(automatic, "GCPBoostingRegressor", Recorder)
     monkeypatch.setattr(Recorder, "calls", [])
     return Recorder.calls
-
-
-def checks():
-    for estimator, check in estimator_checks_generator(AutoRegressor(n_members=1)):
-        name = getattr(check, "func", check).__name__
-        yield pytest.param(estimator, check, id=name)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
-def test_scikit_learn(estimator, check, quick):
-    check(estimator)
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Networks, trees or both: the choice with the smallest error on held-out rows."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,6 @@ from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction
 
 Fitted = GCPRegressor | GCPBoostingRegressor
-Kind = Literal["auto", "network", "trees"]
-KINDS = ("auto", "network", "trees")
 _TRIAL_ROWS = 3000  # used to compare networks and trees; more would take long and change little
 _FEW_ROWS = 1000  # up to this number, each row is held out once; with more, one fifth is held out
 _FOLDS, _FEWER_FOLDS = 5, 3
@@ -43,14 +41,6 @@ class HeldOut(NamedTuple):
     mean: FloatArray
     variance: FloatArray
     alpha: FloatArray
-
-
-def make(kind: Kind = "auto", n_members: int = 5, random_state: Seed = None, n_jobs: int | None = -1) -> Any:
-    """Create the estimator of a kind: "network", "trees", or "auto", which chooses between them."""
-    if kind not in KINDS:
-        raise ValueError(f"estimator is {kind!r}; choose one of {', '.join(KINDS)}")
-    cls = {"auto": AutoRegressor, "network": GCPRegressor, "trees": GCPBoostingRegressor}[kind]
-    return cls(n_members=n_members, random_state=random_state, n_jobs=n_jobs)
 
 
 def compare(

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 pytest.importorskip("lightgbm")
 
@@ -22,17 +21,6 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 3))
 Y = np.sign(X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=150)
 Y[::15] += 8
-
-
-def checks():
-    for estimator, check in estimator_checks_generator(GCPBoostingRegressor(max_iter=10)):
-        yield pytest.param(estimator, check, id=getattr(check, "func", check).__name__)
-
-
-@pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_the_example_in_the_docstring():

@@ -110,7 +110,7 @@ def entry(k, value):
         ("leaf_value", lambda _: None, "entries"),
         ("cat_boundaries", entry(-1, 10**9), "entries"),
         ("cat_boundaries", entry(0, 1), "entries|fit its splits"),
-        ("cat_threshold", entry(0, 2**32), "32 bits"),
+        ("cat_threshold", entry(0, 2**32), "32-bit words"),
         ("shrinkage", lambda _: "1\nfile=/etc/passwd", "has the line"),
         ("num_leaves", lambda text: text.replace("8", "٨"), "has the line"),
         ("split_feature", entry(0, "١"), "has the line"),
