@@ -167,11 +167,11 @@ QUICK = levelhead.GCPRegressor((8,), max_iter=5)
 
 
 def test_audit_hands_its_settings_on(spoilt, monkeypatch):
-    from levelhead.estimators import automatic
+    from levelhead.estimators import registry
 
     X, y = spoilt[1].X[:200], spoilt[1].y[:200]
     made = lambda kind, **settings: levelhead.GCPRegressor((8,), max_iter=5, **settings)
-    monkeypatch.setattr(automatic, "make", made)
+    monkeypatch.setattr(registry, "make", made)
     one, two, other = (levelhead.audit(X, y, random_state=seed, n_members=1) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.predicted_label, two.predicted_label)
     assert not np.array_equal(one.predicted_label, other.predicted_label)

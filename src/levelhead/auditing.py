@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from levelhead.audits import Audit
-from levelhead.estimators.automatic import make
+from levelhead.estimators.registry import make
 
 __all__ = ["Audit", "audit", "judge", "missing_cells"]
 

@@ -5,7 +5,6 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from levelhead import CleanedRegressor, GCPRegressor
 from levelhead.contamination import Replaced
@@ -62,7 +61,7 @@ def test_it_is_repeatable_and_takes_another_auditor(data):
 
 
 def test_settings_are_checked(data):
-    with pytest.raises(ValueError, match="choose 'weight' or 'drop'"):
+    with pytest.raises(ValueError, match=r"'suspects' parameter of CleanedRegressor .* Got 'burn'"):
         CleanedRegressor(LinearRegression(), suspects="burn").fit(*data[1][:2])
 
 
@@ -73,8 +72,3 @@ def test_few_rows_are_fitted_without_an_audit():
     assert model.audit_ is None
     assert np.isnan(model.contamination_)
     assert (model.predict(X, return_std=True)[1] > 0).all()
-
-
-@parametrize_with_checks([CleanedRegressor(LinearRegression(), auditor=GCPRegressor(max_iter=30))])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)

@@ -1,7 +1,9 @@
 """scikit-learn's own checks, none of them expected to fail."""
 
 import doctest
+import inspect
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,23 +18,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import levelhead
-from levelhead import (
-    BayesianBetaRegressor,
-    BetaDivergenceRegressor,
-    GammaDivergenceRegressor,
-    GaussianRegressor,
-    GCPRegressor,
-)
+from levelhead import GaussianRegressor, GCPBoostingRegressor, GCPRegressor, estimators
+from levelhead._extras import available
+from levelhead.estimators import automatic
 from levelhead.estimators.networks import gcp
+from levelhead.estimators.networks._training import NetworkRegressor
+from levelhead.estimators.registry import REGISTRY
 
 pytestmark = pytest.mark.compiled
-ALL = [
-    GCPRegressor,
-    GaussianRegressor,
-    BetaDivergenceRegressor,
-    GammaDivergenceRegressor,
-    BayesianBetaRegressor,
-]
+NETWORKS = [entry.cls for entry in REGISTRY if issubclass(entry.cls, NetworkRegressor)]
 QUICK = {"hidden_layer_sizes": (8,), "max_iter": 3, "random_state": 0}
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -40,23 +34,41 @@ Y = X[:, 0] - X[:, 1] + 0.1 * RNG.normal(size=60)
 
 
 def checks():
-    for cls in ALL:
-        for estimator, check in estimator_checks_generator(cls(max_iter=200)):  # the default takes longer
+    for entry in REGISTRY:
+        marks = [pytest.mark.slow] if entry.slow else []
+        if entry.extra and not available(entry.extra):
+            marks.append(pytest.mark.skip(reason=f"needs {entry.extra}"))
+        for estimator, check in estimator_checks_generator(entry.cls(**entry.small)):
             name = getattr(check, "func", check).__name__
-            yield pytest.param(estimator, check, id=f"{cls.__name__}-{name}")
+            yield pytest.param(estimator, check, id=f"{entry.name}-{name}", marks=marks)
 
 
 @pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
-def test_scikit_learn(estimator, check):
+def test_scikit_learn(estimator, check, monkeypatch):
+    # AutoRegressor has no settings of its own for less training.
+    monkeypatch.setattr(automatic, "GCPRegressor", partial(GCPRegressor, (8,), max_iter=10))
+    monkeypatch.setattr(automatic, "GCPBoostingRegressor", partial(GCPBoostingRegressor, max_iter=40))
     check(estimator)
+
+
+def test_every_estimator_is_in_the_registry():
+    public = {name for name in dir(levelhead) if name.endswith("Regressor")}
+    assert {entry.name for entry in REGISTRY} == public
+    assert estimators.__all__ == sorted([*public, "tabular_pipeline"])
+    assert all(getattr(levelhead, entry.name) is entry.cls for entry in REGISTRY)
+
+
+@pytest.mark.parametrize("entry", REGISTRY, ids=lambda entry: entry.name)
+def test_every_parameter_has_its_constraint(entry):
+    assert set(entry.cls._parameter_constraints) == set(inspect.signature(entry.cls).parameters)
 
 
 def test_the_example_in_the_docstring():
     assert doctest.testmod(gcp).failed == 0
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", NETWORKS)
 def test_parameters_have_the_names_that_mlp_regressor_gives_them(cls):
     named = (
         "hidden_layer_sizes activation solver learning_rate_init batch_size max_iter early_stopping "
@@ -66,7 +78,7 @@ def test_parameters_have_the_names_that_mlp_regressor_gives_them(cls):
     assert set(named.split()) <= set(cls().get_params())
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", NETWORKS)
 def test_every_parameter_survives_cloning_and_repr(cls):
     model = cls(dropout=0.2, n_members=2)
     assert clone(model).get_params() == model.get_params()
@@ -74,7 +86,7 @@ def test_every_parameter_survives_cloning_and_repr(cls):
     assert "n_members=2" in repr(model)
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", NETWORKS)
 def test_pickles_answer_the_same(cls):
     model = cls(**QUICK).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))

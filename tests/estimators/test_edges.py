@@ -55,7 +55,7 @@ def test_networks_do_as_many_epochs_as_they_are_told(epochs, members):
 )
 @pytest.mark.parametrize("value", ["False", "no", None])
 def test_switches_are_true_or_false(name, value):
-    with pytest.raises(ValueError, match=f"{name} is {value!r}; give True or False"):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of GCPRegressor .* Got {value!r} instead"):
         GCPRegressor((8,), max_iter=1, **{name: value}).fit(X, Y)
 
 
@@ -64,9 +64,48 @@ def test_truth_values_of_numpy_are_truth_values():
     assert GCPRegressor((8,), max_iter=2, **settings).fit(X, Y).n_iter_ <= 2
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"hidden_layer_sizes": 8},
+        {"hidden_layer_sizes": [8, np.int64(4)]},
+        {"hidden_layer_sizes": np.array([8, 4])},
+        {"hidden_layer_sizes": ()},
+        {"dropout": 0, "weight_decay": np.float32(0), "tol": np.inf},
+        {"max_iter": np.int32(2), "batch_size": np.uint8(8), "n_members": np.int64(2)},
+        {"contamination": np.float64(0.1), "n_jobs": None, "verbose": np.int64(0)},
+        {"contamination": 0, "n_jobs": -2, "random_state": np.int64(3)},
+    ],
+)
+def test_settings_of_any_numeric_type_are_accepted(settings):
+    model = GCPRegressor(**{"hidden_layer_sizes": (8,), "max_iter": 2, "random_state": 0} | settings)
+    assert np.isfinite(model.fit(X, Y).predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value"),
+    [
+        (BetaDivergenceRegressor, "beta", 0),
+        (GammaDivergenceRegressor, "gamma", -1.0),
+        (BayesianBetaRegressor, "beta", np.inf),
+        (BayesianBetaRegressor, "noise_std", 0),
+        (BayesianBetaRegressor, "prior_std", "wide"),
+        (BayesianBetaRegressor, "n_samples", 0),
+        (BayesianBetaRegressor, "n_posterior", 1.5),
+        (AutoRegressor, "n_members", 0),
+        (GCPBoostingRegressor, "min_samples_leaf", 0),
+    ],
+)
+def test_settings_of_every_class_are_checked(cls, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {cls.__name__} .* Got {value!r} instead"):
+        cls(**{name: value}).fit(X, Y)
+
+
 @pytest.mark.parametrize("name", ["max_iter", "batch_size"])
 def test_truth_values_are_no_numbers(name):
-    with pytest.raises(ValueError, match=f"{name} is True; give a whole number above 0, or 'auto'"):
+    with pytest.raises(
+        ValueError, match=f"'{name}' parameter of GCPRegressor must be an int .* Got True instead"
+    ):
         GCPRegressor((8,), **{name: True}).fit(X, Y)
 
 
@@ -75,7 +114,7 @@ def test_truth_values_are_no_numbers(name):
 def test_numbers_of_threads_are_checked(cls, n_jobs):
     if cls in (GCPBoostingRegressor, AutoRegressor):
         pytest.importorskip("lightgbm")
-    wanted = f"n_jobs is {n_jobs!r}; give a whole number of threads, or -1 for all cores"
+    wanted = rf"'n_jobs' parameter of {cls.__name__} must be an int in the range \[1, inf\).* Got {n_jobs!r}"
     with pytest.raises(ValueError, match=wanted):
         cls(n_jobs=n_jobs).fit(X, Y)
     with pytest.raises(ValueError, match=wanted):
@@ -84,7 +123,7 @@ def test_numbers_of_threads_are_checked(cls, n_jobs):
 
 def test_threads_are_checked_in_a_prediction_too():
     model = GCPRegressor((8,), max_iter=1).fit(X, Y)
-    with pytest.raises(ValueError, match="n_jobs is 'two'"):
+    with pytest.raises(ValueError, match=r"'n_jobs' parameter of GCPRegressor .* Got 'two'"):
         model.set_params(n_jobs="two").predict(X)
 
 

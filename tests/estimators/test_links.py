@@ -31,16 +31,16 @@ def test_untrained_networks_know_the_location_and_scale_of_the_labels():
     """In scaled units: mean 0, variance 1, small α."""
     for cls in (GCPRegressor, GaussianRegressor):
         outputs = np.array(cls()._robust_outputs)[None, None]
-        reading = cls()._read(outputs)
-        assert reading.mean.item() == 0
-        assert reading.variance.item() == pytest.approx(1)
-    assert GCPRegressor()._read(
+        decoded = cls()._decode(outputs)
+        assert decoded.mean.item() == 0
+        assert decoded.variance.item() == pytest.approx(1)
+    assert GCPRegressor()._decode(
         np.array(GCPRegressor()._robust_outputs)[None, None]
     ).alpha.item() == pytest.approx(1)
 
 
 def test_variances_have_a_floor():
     far = np.full((1, 1, 4), -1e4)
-    assert GCPRegressor()._read(far).variance.item() > 0
-    assert GaussianRegressor()._read(far[..., :2]).variance.item() >= VARIANCE_FLOOR
+    assert GCPRegressor()._decode(far).variance.item() > 0
+    assert GaussianRegressor()._decode(far[..., :2]).variance.item() >= VARIANCE_FLOOR
     assert GaussianRegressor()._objective == engine.gaussian(variance_floor=VARIANCE_FLOOR)

@@ -96,13 +96,13 @@ def test_a_sample_of_groups_takes_copies_together():
     assert arrange(X[:1], Y[:1], None, seed=0).sample_groups(0.1, seed=0).all()
 
 
-def test_trust_multiplies_weights():
+def test_label_weights_multiply_sample_weights():
     rows = arrange(X, Y, None, seed=1)
-    trust = np.where(np.arange(N) < 20, 0.0, 1.0)
-    trusting = rows.trusting(trust)
-    np.testing.assert_allclose(trusting.weight, trust * N / 180, rtol=1e-6)
-    twice = trusting.trusting(np.full(N, 0.5))
-    np.testing.assert_allclose(twice.weight, trusting.weight, rtol=1e-6)
+    factor = np.where(np.arange(N) < 20, 0.0, 1.0)
+    weighted = rows.weighted(factor)
+    np.testing.assert_allclose(weighted.weight, factor * N / 180, rtol=1e-6)
+    twice = weighted.weighted(np.full(N, 0.5))
+    np.testing.assert_allclose(twice.weight, weighted.weight, rtol=1e-6)
 
 
 # ------------------------------------------------------------------ scales

@@ -63,7 +63,8 @@ def auto():
     model.comparison_, model.chosen_, model.reason_ = None, "both", "both"
     model.estimators_ = [network().fit(NUMBERS, LABELS), trees().fit(NUMBERS, LABELS)]
     model.separation_ = model.estimators_[0].separation_
-    return model._tell()
+    model._copy_features()
+    return model
 
 
 def encoders():

@@ -137,7 +137,7 @@ def fitted(
     estimator: options.Kind = options.Kind.auto,
 ) -> Any:
     """A pipeline from the raw table to an ensemble of networks or boosted trees."""
-    from levelhead.estimators.automatic import make
+    from levelhead.estimators.registry import make
 
     if time_budget is not None and estimator == options.Kind.trees:
         raise ValueError("--time-budget chooses the length of a network's training; leave it out for trees")

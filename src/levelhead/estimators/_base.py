@@ -1,13 +1,15 @@
-"""What every fitted model can do: predictions, intervals, scores, audits; and the checks of what it is given.
+"""What every fitted model can do: predictions, intervals, scores, audits; and the checks of its input.
 
 `FittedRegressor` needs `predict_dist` and `separation_` alone. `AuditedRegressor` adds what networks and trees share:
-out-of-fold predictions of the training rows, calibration, and the audit that follows from them.
+out-of-fold predictions of the training rows, calibration, and the audit based on them.
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -16,97 +18,201 @@ from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, estimate_
 from levelhead.estimators import _preparation
 from levelhead.estimators._inputs import explained
 from levelhead.estimators._preparation import Scale
+from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
 
 
-class Reading(NamedTuple):
-    """Raw outputs turned into distributions, in scaled units; members × rows."""
+class Decoded(NamedTuple):
+    """Parameters of the predicted distributions, in scaled units; shape (members, rows)."""
 
-    mean: np.ndarray
-    variance: np.ndarray
-    alpha: np.ndarray | None = None
-    sigma: np.ndarray | None = None
+    mean: FloatArray
+    variance: FloatArray
+    alpha: FloatArray | None = None
+    sigma: FloatArray | None = None
 
-    def map(self, f) -> "Reading":
-        """The same function of every part that is there."""
-        return Reading(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
+    def map(self, f: Callable[[FloatArray], FloatArray]) -> "Decoded":
+        """Apply a function to every array that is not None."""
+        return Decoded(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
 
 
-class FittedRegressor(RegressorMixin):
-    """What follows from `predict_dist` and `separation_` alone, for every model that has them."""
+class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
+    """Methods that need only `predict_dist` and `separation_`."""
 
-    _fitted_part: str  # the attribute that a fitted model has
+    _fitted_attribute: str  # exists once the model is fitted
     separation_: ContaminationEstimate | None
 
     @property
     def contamination_(self) -> float:
         """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
-        check_is_fitted(self, self._fitted_part)
+        check_is_fitted(self, self._fitted_attribute)
         return float("nan") if self.separation_ is None else self.separation_.contamination
 
-    def predict(self, X, return_std=False):
-        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
+    @abstractmethod
+    def predict_dist(self, X: Any) -> Prediction:
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def predict(self, X: Any, return_std: bool) -> FloatArray | tuple[FloatArray, FloatArray]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Predict the means of the clean labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or a tuple of two
+            Means; with `return_std=True`, means and standard deviations.
+        """
         prediction = self.predict_dist(X)
         return (prediction.mean, prediction.std) if return_std else prediction.mean
 
-    def predict_interval(self, X, coverage=0.9) -> Interval:
-        """Central intervals that hold the clean label with the given probability."""
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
+        """Predict central intervals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        coverage : float, default=0.9
+            Probability that the interval holds the clean label.
+
+        Returns
+        -------
+        Interval
+            Lower and upper ends, one pair for each row.
+        """
         return self.predict_dist(X).interval(coverage)
 
-    def predict_quantiles(self, X, alpha):
-        """Quantiles of the clean label: shape (n,) for one level, (levels, n) for several."""
+    def predict_quantiles(self, X: Any, alpha: ArrayLike) -> FloatArray:
+        """Predict quantiles of the clean label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        alpha : float or array-like of shape (n_levels,)
+            Level or levels of the quantiles, from 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_levels, n_samples)
+            Quantiles; one row for each level if there are several.
+        """
         return self.predict_dist(X).ppf(alpha)
 
-    def log_prob(self, X, y):
-        """Log density of each label under the distribution of clean labels."""
+    def log_prob(self, X: Any, y: ArrayLike) -> FloatArray:
+        """Log density of each label under the predicted distribution of clean labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Log densities.
+        """
         return self.predict_dist(X).logpdf(y)
 
-    def score(self, X, y, sample_weight=None):
-        """`metrics.robust_r2` of the prediction: 1 is perfect, 0 the constant median; wrong labels don't count."""
+    def score(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> float:
+        """Robust R² of the predictions, `levelhead.metrics.robust_r2`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0.
+
+        Returns
+        -------
+        float
+            1 for perfect predictions, 0 for the constant median. Wrong labels hardly change it.
+        """
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
-    """A model with out-of-fold predictions of its training rows, which judge their labels."""
+class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
+    """A model with out-of-fold predictions of its training rows, by which their labels are judged."""
 
     target_scale_: Scale
     calibration_: Calibration
     disagreement_: float
     oof_prediction_: Prediction
+    contamination: Contamination
+    _stream: int
+    _row_keys: NDArray[np.uint64]
 
     @abstractmethod
-    def _read(self, outputs: np.ndarray) -> Reading:
+    def _decode(self, outputs: FloatArray) -> Decoded:
         """Distributions from raw outputs of shape (members, rows, outputs)."""
 
-    @abstractmethod
-    def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
+    def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
+        """Judge which labels are wrong.
 
-    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
-        """Say which of these labels are wrong.
-
-        Rows that the model was fitted to are judged by networks that had not seen them (`oof_prediction_`),
-        all others by the model itself.
+        Rows that the model was fitted to are judged by their out-of-fold predictions (`oof_prediction_`), all others by
+        predictions of the model.
 
         Parameters
         ----------
-        X, y : the rows to judge.
-        false_alarm_rate : share of clean labels that is accepted among those called wrong.
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        false_alarm_rate : float, default=0.05
+            Expected share of false alarms among flagged labels.
+
+        Returns
+        -------
+        Audit
+            A verdict on each label.
+
+        Raises
+        ------
+        ValueError
+            If the model has no out-of-fold predictions.
         """
-        check_is_fitted(self, self._fitted_part)
+        check_is_fitted(self, self._fitted_attribute)
         X, y, _ = self._checked(X, y, None, reset=False)
         if not hasattr(self, "oof_prediction_"):
-            how = (
-                "" if getattr(self, "out_of_fold", True) else "with out_of_fold=True, "
-            )  # trees always have them
+            has_folds = getattr(self, "out_of_fold", True)  # trees have no such parameter
+            how = "" if has_folds else "with out_of_fold=True, "
             raise ValueError(
                 "this model has no out-of-fold predictions to judge labels by: "
                 f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
-        place, known = self._rows_of_training(X, y)
-        unseen = self.oof_prediction_
-        mean, variance, alpha = unseen.mean[place], unseen.var[place], _alpha(unseen)[place]
+        place, known = self._find_training_rows(X, y)
+        oof = self.oof_prediction_
+        mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
         if not known.all():
             new = self.predict_dist(X[~known])
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
@@ -120,8 +226,8 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
             false_alarm_rate=false_alarm_rate,
         )
 
-    def _rows_of_training(self, X, y) -> tuple[np.ndarray, np.ndarray]:
-        """For each row its place among the training rows, and whether it is there at all."""
+    def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """For each row its index among the training rows, and whether it is one of them."""
         keys = _preparation.row_keys(X, y, self._stream)
         order = np.argsort(self._row_keys)
         place = order[np.minimum(np.searchsorted(self._row_keys, keys, sorter=order), len(order) - 1)]
@@ -129,29 +235,32 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
 
     # ------------------------------------------------------------------ calibration
 
-    def _forget_contamination(self) -> None:
+    def _reset_contamination(self) -> None:
         self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
         self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
-    def _separate(self, z: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """Calibrated variances of out-of-fold residuals; learns calibration and share of wrong labels on the way."""
-        known = None if self.contamination == "auto" else float(self.contamination)
+    def _separate(self, z: FloatArray, variance: FloatArray) -> FloatArray:
+        """Learn calibration and share of wrong labels from out-of-fold residuals; return calibrated variances."""
+        given = self.contamination
+        known = None if given is None or given == "auto" else float(given)
         self.calibration_ = calibrate(z, variance)
         calibrated = self.calibration_(variance)
         self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
         return calibrated
 
-    def _predicted(self, reading: Reading) -> Prediction:
-        """A reading in the units of y, its variance calibrated."""
+    def _predicted(self, decoded: Decoded) -> Prediction:
+        """Predictions in the units of y, with calibrated variances."""
         center, spread = self.target_scale_
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        clean = self.calibration_(reading.variance) * ratio * (1 - self.disagreement_)
-        sigma = None if reading.sigma is None else reading.sigma * spread**2
-        return Prediction(reading.mean * spread + center, clean * spread**2, alpha=reading.alpha, sigma=sigma)
+        clean = self.calibration_(decoded.variance) * ratio * (1 - self.disagreement_)
+        sigma = None if decoded.sigma is None else decoded.sigma * spread**2
+        return Prediction(decoded.mean * spread + center, clean * spread**2, alpha=decoded.alpha, sigma=sigma)
 
     # ------------------------------------------------------------------ checks of input
 
-    def _checked(self, X, y, sample_weight, *, reset: bool):
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
+    ) -> tuple[Table, FloatArray, FloatArray | None]:
         """X, y and weights as arrays of finite numbers."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -176,15 +285,15 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
             )
         return X, y, weight
 
-    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+    def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
         with explained(X):
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
         return self._finite_inputs(X)
 
-    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
+    def _finite_inputs(self, X: Table) -> Table:
         with np.errstate(over="ignore", invalid="ignore"):
             total = X.sum(dtype=np.float64)
-        if not np.isfinite(total):  # a cheap look first; a sum may also just overflow
+        if not np.isfinite(total):  # a cheap test first: a sum may also overflow
             bad = ~np.isfinite(X)
             if bad.any():
                 row, column = np.argwhere(bad)[0]
@@ -197,6 +306,6 @@ class AuditedRegressor(FittedRegressor, BaseEstimator, ABC):
         return X
 
 
-def _alpha(prediction: Prediction) -> np.ndarray:
+def _alpha(prediction: Prediction) -> FloatArray:
     """α of every row, NaN for models without one."""
     return np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha

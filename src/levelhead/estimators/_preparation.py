@@ -1,23 +1,25 @@
-"""From the table that a user hands over to what the engine trains on: row order, folds, scales.
+"""From the user's table to the engine's training data: row order, folds, scales.
 
-Rows are put into an order that depends on their content and the seed, not on where they stand in the table.
+Rows are put into an order that depends on their content and the seed, not on their position in the table.
 So shuffled rows give the same model; a row with weight 3 gives the same model as three copies of it; and
-copies of a row always fall into the same fold, where they cannot leak into what is held out.
+copies of a row always fall into the same fold, so that no copy is both trained on and held out.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-TargetScaling = Literal["robust", "standard", "none"]
+from levelhead.estimators._types import FloatArray, TargetScaling
 
-_LARGEST_INPUT = 1e6  # scaled inputs and targets are cut here: beyond, float32 networks would overflow …
+_LARGEST_INPUT = 1e6  # scaled inputs and targets are clipped here: beyond, float32 networks would overflow …
 _LARGEST_TARGET = 1e12  # … and a label this far off pulls no robust fit at all
 _LARGEST_LABEL = 1e300  # differences of labels must not overflow
-_SPREADS = (1e-140, 1e140)  # of labels: their squares must be floats, with room for small and large variances
+_SPREADS = (
+    1e-140,
+    1e140,
+)  # of labels: their squares must be floats, with a margin for small and large variances
 _ROUNDING = 1e-9  # a spread this much smaller than the next wider one is rounding, not noise
 _LEAST_SHARE = 0.1  # of the unweighted deviation of a column, which its weighted deviation may shrink to
 _MOST_COPIES = 20  # integer weights become copies of rows while they make the data at most this much longer
@@ -30,7 +32,7 @@ class Scale(NamedTuple):
     spread: FloatArray | np.float64
 
     def apply(self, values: NDArray[np.floating], largest: float = _LARGEST_INPUT) -> NDArray[np.float32]:
-        """Scaled values in float32, cut at ±largest."""
+        """Scaled values in float32, clipped at ±largest."""
         with np.errstate(over="ignore"):
             scaled = (values - self.center) / self.spread
             if not np.isfinite(scaled).all():  # a difference of two huge numbers may have overflowed
@@ -44,10 +46,14 @@ class Rows:
 
     Attributes
     ----------
-    index : rows in canonical order; a row of weight 3 stands there three times.
-    weight : loss weight of each row of the table (mean 1), or None if `index` says it all.
-    group : for each row of the table the rank of its content; equal rows share it.
-    key : for each row of the table sixty-four bits of its content.
+    index : ndarray of int
+        Rows in canonical order; a row of weight 3 occurs three times.
+    weight : ndarray of float or None
+        Loss weight of each row of the table (mean 1); None if `index` contains all the information.
+    group : ndarray of int
+        For each row of the table the rank of its content; equal rows have equal ranks.
+    key : ndarray of uint64
+        For each row of the table a 64-bit hash of its content.
     """
 
     index: NDArray[np.int64]
@@ -110,7 +116,7 @@ def arrange(X: NDArray[np.floating], y: FloatArray, sample_weight: FloatArray | 
     order = np.argsort(key, kind="stable")
     order = order[counts[order] > 0]
     new = np.diff(key[order], prepend=key[order[0]] ^ np.uint64(1)) != 0
-    group = (key % np.uint64(2**31)).astype(np.int64)  # rows that nobody visits belong somewhere, too
+    group = (key % np.uint64(2**31)).astype(np.int64)  # rows that are never visited need a group, too
     group[order] = np.cumsum(new) - 1
     unvisited = counts == 0
     group[unvisited] %= max(1, int(new.sum()))
@@ -128,7 +134,7 @@ def input_scale(X: NDArray[np.floating], rows: Rows) -> Scale:
         mean = np.average(column, weights=weight)
         center[j] = mean * largest
         deviation = np.sqrt(np.average((column - mean) ** 2, weights=weight))
-        # A row that outweighs all others must not throw them out to where networks overflow.
+        # One row with a large weight must not scale all others to values at which networks overflow.
         spread[j] = max(deviation, _LEAST_SHARE * column.std()) * largest
     constant = ~(spread > 1e-12 * np.abs(center))
     spread[constant] = np.maximum(np.abs(center[constant]), 1.0)
@@ -148,8 +154,8 @@ def target_scale(y: FloatArray, rows: Rows, how: TargetScaling) -> Scale:
         return _squarable(Scale(np.float64(mean * largest), np.float64(spread * largest or 1.0)))
     center = _quantile(visited, 0.5, weight)
     deviation = np.abs(visited - center)
-    # The median deviation says nothing if half of the labels are equal, or differ by rounding only; then a wider
-    # quantile sees the rest.
+    # The median deviation is 0 if half of the labels are equal, or rounding error if they differ only by that; then
+    # a higher quantile is used.
     levels = ((0.5, 0.6745), (0.8, 1.2816), (0.95, 1.96), (1.0, 3.0))
     spreads = [_quantile(deviation, level, weight) / of_normal for level, of_normal in levels]
     for spread, wider in zip(spreads, [*spreads[1:], spreads[-1]], strict=True):
@@ -159,7 +165,7 @@ def target_scale(y: FloatArray, rows: Rows, how: TargetScaling) -> Scale:
 
 
 def _squarable(scale: Scale) -> Scale:
-    """The scale itself, if variances in the units of y are numbers that a float can hold."""
+    """Return the scale; raise an error if variances in the units of y would overflow or underflow."""
     if not _SPREADS[0] < scale.spread < _SPREADS[1]:
         raise ValueError(
             f"the labels y have a spread of {scale.spread:.3g}, and their variance would not fit into a float; "
@@ -182,7 +188,7 @@ def _quantile(values: FloatArray, level: float, weight: NDArray[np.floating] | N
 
 
 def row_keys(X: NDArray[np.floating], y: FloatArray, seed: int) -> NDArray[np.uint64]:
-    """Sixty-four bits for each row, from its content and the seed (the mixing steps of splitmix64)."""
+    """A 64-bit hash of each row, from its content and the seed (the mixing steps of splitmix64)."""
     key = np.full(len(y), seed, dtype=np.uint64)
     for column in (*X.T, y):
         bits = (column.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 and 0 are one number

@@ -1,9 +1,10 @@
-"""Networks, trees or both? Whichever meets labels best that it has not seen."""
+"""Networks, trees or both: the choice with the smallest error on held-out rows."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
@@ -13,49 +14,42 @@ from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.estimators._base import FittedRegressor
+from levelhead.estimators._constraints import N_JOBS, Whole
+from levelhead.estimators._types import Constraints, FloatArray, Seed, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction
 
-Kind = Literal["auto", "network", "trees"]
-KINDS = ("auto", "network", "trees")
-_TRIAL_ROWS = 3000  # networks and trees are compared on so many rows; more would take long and change little
-_FEW_ROWS = 1000  # up to so many, each row is held out once; with more, one fifth says enough
+Fitted = GCPRegressor | GCPBoostingRegressor
+_TRIAL_ROWS = 3000  # used to compare networks and trees; more would take long and change little
+_FEW_ROWS = 1000  # up to this number, each row is held out once; with more, one fifth is held out
 _FOLDS, _FEWER_FOLDS = 5, 3
 _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
 
 
 class Comparison(NamedTuple):
-    """Errors on the clean labels among those that a model had not seen: the robust score of each."""
+    """Root mean squared errors on held-out labels that are probably right."""
 
     network: float
     trees: float
     both: float
 
 
-class Unseen(NamedTuple):
-    """What models expect of labels that they had not seen, and their α."""
+class HeldOut(NamedTuple):
+    """Means and variances of held-out labels, and α."""
 
-    mean: np.ndarray
-    variance: np.ndarray
-    alpha: np.ndarray
-
-
-def make(kind: Kind = "auto", n_members: int = 5, random_state=None, n_jobs: int = -1):
-    """The estimator of a kind: "network", "trees", or "auto", which finds out what is best."""
-    if kind not in KINDS:
-        raise ValueError(f"estimator is {kind!r}; choose one of {', '.join(KINDS)}")
-    cls = {"auto": AutoRegressor, "network": GCPRegressor, "trees": GCPBoostingRegressor}[kind]
-    return cls(n_members=n_members, random_state=random_state, n_jobs=n_jobs)
+    mean: FloatArray
+    variance: FloatArray
+    alpha: FloatArray
 
 
 def compare(
-    y: np.ndarray, network: Sequence[Audit], trees: Sequence[Audit], weight: np.ndarray | None = None
+    y: FloatArray, network: Sequence[Audit], trees: Sequence[Audit], weight: FloatArray | None = None
 ) -> Comparison:
-    """Root mean squared residuals of unseen labels that at least one of the two takes for right rather than wrong.
+    """Root mean squared residuals of the held-out labels that at least one of the two models judges to be right.
 
-    A label counts for all or for none, so no model gains by calling those wrong which it does not understand; and it
-    counts fully or not at all: far labels with a little trust each would outweigh all others.
+    The same labels count for all models, so no model gains by flagging labels that it predicts badly. A label counts
+    fully or not at all: outliers with small weights would still dominate the mean.
     """
     expected = [np.concatenate([audit.predicted_label for audit in audits]) for audits in (network, trees)]
     quality = [np.concatenate([audit.label_quality for audit in audits]) for audits in (network, trees)]
@@ -63,42 +57,43 @@ def compare(
     if not right.any():
         right[:] = True
 
-    def error(mean: np.ndarray) -> float:
+    def error(mean: FloatArray) -> float:
         weights = None if weight is None else weight[right]
         return float(np.sqrt(np.average((y - mean)[right] ** 2, weights=weights)))
 
     return Comparison(error(expected[0]), error(expected[1]), error(np.mean(expected, axis=0)))
 
 
-def mixture(answers: Sequence[Prediction]) -> Prediction:
-    """All members of several predictions side by side."""
-    if len(answers) == 1:
-        return answers[0]
+def mixture(predictions: Sequence[Prediction]) -> Prediction:
+    """One prediction with the members of several."""
+    if len(predictions) == 1:
+        return predictions[0]
     parts = {
-        name: np.concatenate([np.atleast_2d(getattr(answer, f"member_{name}")) for answer in answers])
+        name: np.concatenate([np.atleast_2d(getattr(one, f"member_{name}")) for one in predictions])
         for name in ("mean", "var", "alpha", "sigma")
     }
     return Prediction(parts["mean"], parts["var"], alpha=parts["alpha"], sigma=parts["sigma"])
 
 
-def together(audits: Sequence[Audit]) -> Unseen:
-    """Audits of the same rows by several models as one: mean and variance of their mixture, the smallest α."""
+def combine(audits: Sequence[Audit]) -> HeldOut:
+    """Combine audits of the same rows by several models: mean and variance of their mixture, the smallest α."""
     means = np.stack([audit.predicted_label for audit in audits])
     variances = np.stack([audit.std**2 for audit in audits])
-    return Unseen(
+    return HeldOut(
         means.mean(axis=0),
         variances.mean(axis=0) + means.var(axis=0),
         np.min([audit.alpha for audit in audits], axis=0),
     )
 
 
-def _weights(X, sample_weight) -> np.ndarray:
-    """The weight of every row, 1 without any."""
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+def _weights(X: Any, sample_weight: Weights) -> FloatArray:
+    """The weight of every row, 1 by default."""
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return weights
 
 
-def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows to fit and rows to judge by: each row once in a small table, a fifth of some rows in a large one."""
+def _trials(n: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Training and held-out rows: in a small table each row is held out once, in a large one a fifth of a sample."""
     some = np.random.default_rng(seed).permutation(n)[:_TRIAL_ROWS]
     if n <= _FEW_ROWS:
         return [(np.sort(some[a]), np.sort(some[b])) for a, b in KFold(_FEWER_FOLDS).split(some)]
@@ -106,24 +101,40 @@ def _trials(n: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(np.sort(some[held:]), np.sort(some[:held]))]
 
 
-class AutoRegressor(FittedRegressor, BaseEstimator):
-    """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever is best on labels they had not seen.
+class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
+    """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever has the smallest error on held-out rows.
 
     Without the extra `boosting`, or with fewer than 60 rows, it is the network.
 
     Parameters
     ----------
-    n_members : members of each ensemble.
-    random_state : seed.
-    n_jobs : threads; -1 means all cores.
+    n_members : int, default=5
+        Number of members of each ensemble.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores.
 
     Attributes
     ----------
-    chosen_ : "network", "trees" or "both".
-    reason_ : why, in a sentence.
-    comparison_ : the errors on trusted labels held out, or None if there was nothing to compare.
-    estimators_ : the fitted estimators that answer; the members of both have equal say.
-    separation_ : share of wrong labels, with its standard error; None without one.
+    chosen_ : {"network", "trees", "both"}
+        The choice.
+    reason_ : str
+        The reason for the choice, in one sentence.
+    comparison_ : Comparison or None
+        Errors on held-out labels that are probably right; None if nothing was compared.
+    estimators_ : list of estimators
+        The fitted estimators that predict. All their members have equal weights.
+    oof_prediction_ : Prediction
+        Out-of-fold predictions of the training rows.
+    contamination_ : float
+        Estimated share of wrong labels; NaN if there were too few rows.
+    separation_ : ContaminationEstimate or None
+        The estimate behind `contamination_`, with its standard error.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
 
     Examples
     --------
@@ -136,27 +147,43 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
     'trees'
     """
 
-    _fitted_part = "estimators_"
+    _fitted_attribute = "estimators_"
+    estimators_: list[Fitted]
+    comparison_: Comparison | None
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_members": [Whole(1)],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+    }
 
-    def __init__(self, n_members=5, *, random_state=None, n_jobs=-1):
+    def __init__(self, n_members: int = 5, *, random_state: Seed = None, n_jobs: int | None = -1) -> None:
         self.n_members = n_members
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X, y, sample_weight=None):
-        """Compare both kinds and their mixture on rows held out, and fit the best to all rows.
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+        """Compare both kinds and their mixture on held-out rows, and fit the best one to all rows.
 
-        Out-of-fold predictions do not serve for that: they come from single models before their last training,
-        and networks gain more from both than trees do.
+        Out-of-fold predictions are not used for the comparison: they come from single models before the last phase of
+        training, and networks gain more from both than trees do.
 
         Parameters
         ----------
-        X : array or frame of shape (n, features), numbers only.
-        y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0; a row of weight 0 counts neither in the fit nor in the comparison.
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 0 counts neither in the fit nor in the comparison.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
+        self._validate_params()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        kinds = {
+        kinds: dict[str, Fitted] = {
             "network": GCPRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
             "trees": GCPBoostingRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
         }
@@ -166,15 +193,18 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
                 f"networks, because trees need LightGBM, which is not installed: {install('boosting')}"
             )
         elif X is not None and np.count_nonzero(_weights(X, sample_weight)) < 2 * LEAST_ROWS:
-            self.reason_ = f"networks, because fewer than {2 * LEAST_ROWS} rows allow no comparison"
+            self.reason_ = f"networks, because a comparison with trees needs at least {2 * LEAST_ROWS} rows"
         else:
             self._compare(X, y, sample_weight, kinds, seed)
         chosen = list(kinds.values()) if self.chosen_ == "both" else [kinds[self.chosen_]]
         self.estimators_ = [model.fit(X, y, sample_weight) for model in chosen]
         self.separation_ = self._separated(X, y, sample_weight)
-        return self._tell()
+        self._copy_features()
+        return self
 
-    def _compare(self, X, y, sample_weight, kinds, seed: int) -> None:
+    def _compare(
+        self, X: Any, y: ArrayLike, sample_weight: Weights, kinds: dict[str, Fitted], seed: int
+    ) -> None:
         X, labels = check_X_y(X, y, accept_sparse="csr", y_numeric=True, estimator=self)
         weight = _weights(X, sample_weight)
         X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
@@ -189,51 +219,83 @@ class AutoRegressor(FittedRegressor, BaseEstimator):
         errors = self.comparison_ = compare(labels[judged], **audits, weight=weight[judged])
         best, *others = sorted(errors._asdict().items(), key=lambda item: item[1])
         self.chosen_ = best[0]
-        rows = "rows" if len(judged) == len(labels) else f"{len(judged):,} rows"
-        than = " and ".join(f"that of {_NAMES[kind]} {error:.4g}" for kind, error in others if kind != "both")
-        unseen = f"on {rows} not seen before the error on trusted labels is {best[1]:.4g}"
-        self.reason_ = f"{_NAMES[best[0]]}, because {unseen}, {than}"
+        rows = "held-out rows" if len(judged) == len(labels) else f"{len(judged):,} held-out rows"
+        than = " and ".join(f"{error:.4g} for {_NAMES[kind]}" for kind, error in others if kind != "both")
+        self.reason_ = f"{_NAMES[best[0]]}, because the error on {rows} is {best[1]:.4g}, against {than}"
 
-    def _separated(self, X, y, sample_weight) -> ContaminationEstimate | None:
+    def _separated(self, X: Any, y: ArrayLike, sample_weight: Weights) -> ContaminationEstimate | None:
         if len(self.estimators_) == 1:
             return self.estimators_[0].separation_
-        seen = together([model.audit(X, y) for model in self.estimators_])
-        residual = np.ravel(np.asarray(y, dtype=np.float64)) - seen.mean
+        joint = combine([model.audit(X, y) for model in self.estimators_])
+        residual = np.ravel(np.asarray(y, dtype=np.float64)) - joint.mean
         counts = _weights(residual, sample_weight) > 0
-        return estimate_contamination(residual[counts], seen.variance[counts], core="student")
+        return estimate_contamination(residual[counts], joint.variance[counts], core="student")
 
-    def _tell(self):
+    def _copy_features(self) -> None:
         first = self.estimators_[0]
         self.n_features_in_ = first.n_features_in_
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(first, "feature_names_in_"):
             self.feature_names_in_ = first.feature_names_in_
-        return self
 
     @property
     def oof_prediction_(self) -> Prediction:
-        """`Prediction` of the training rows by models that had not seen them."""
+        """Out-of-fold predictions of the training rows."""
         return mixture([model.oof_prediction_ for model in self._fitted()])
 
-    def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
+    def predict_dist(self, X: Any) -> Prediction:
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
         return mixture([model.predict_dist(X) for model in self._fitted()])
 
-    def audit(self, X, y, false_alarm_rate=0.05) -> Audit:
-        """Say which of these labels are wrong; training rows are judged by models that had not seen them."""
+    def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
+        """Judge which labels are wrong.
+
+        Rows that the model was fitted to are judged by their out-of-fold predictions (`oof_prediction_`), all others by
+        predictions of the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        false_alarm_rate : float, default=0.05
+            Expected share of false alarms among flagged labels.
+
+        Returns
+        -------
+        Audit
+            A verdict on each label.
+
+        Raises
+        ------
+        ValueError
+            If the model has no out-of-fold predictions.
+        """
         audits = [model.audit(X, y, false_alarm_rate) for model in self._fitted()]
         if len(audits) == 1:
             return audits[0]
-        seen = together(audits)
+        joint = combine(audits)
         return Audit.from_residuals(
             audits[0].given_label,
-            seen.mean,
-            seen.variance,
-            alpha=seen.alpha,
+            joint.mean,
+            joint.variance,
+            alpha=joint.alpha,
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
         )
 
-    def _fitted(self):
-        check_is_fitted(self, self._fitted_part)
+    def _fitted(self) -> list[Fitted]:
+        check_is_fitted(self, self._fitted_attribute)
         return self.estimators_

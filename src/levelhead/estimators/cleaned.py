@@ -1,14 +1,20 @@
 """Any scikit-learn regressor, fitted to audited labels."""
 
+from typing import Any, ClassVar, Literal, Self, overload
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from levelhead import metrics
-from levelhead.audits.separation import estimate_contamination
+from levelhead.audits import Audit, ContaminationEstimate, estimate_contamination
+from levelhead.estimators._constraints import SHARE
 from levelhead.estimators._inputs import explained
+from levelhead.estimators._types import Constraints, FloatArray, Seed, Table, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.calibration import IDENTITY, calibrate
@@ -16,26 +22,44 @@ from levelhead.prediction.calibration import IDENTITY, calibrate
 _FOLDS = 5
 
 
-class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    """Audit the labels, then fit any regressor without the wrong ones, and give it a robust variance.
+class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Any regressor, fitted to audited labels: wrong labels get small weights or are left out.
 
-    The mean is the regressor's. The variance starts from the auditor's, which knows where labels scatter, and
-    is calibrated on out-of-fold residuals of the regressor itself.
+    The mean is the regressor's. The variance is the auditor's, which varies with the inputs, calibrated on
+    out-of-fold residuals of the regressor.
 
     Parameters
     ----------
-    regressor : any scikit-learn regressor (a forest, LightGBM, …); it is cloned.
-    auditor : the estimator that judges the labels; by default `GCPRegressor(n_members=5)`.
-    suspects : "weight" gives every label its `label_quality` as weight (where the regressor takes weights),
-        "drop" leaves out the labels called wrong.
-    false_alarm_rate : share of clean labels accepted among those called wrong; matters for "drop".
-    random_state : seed of the folds, and of the regressor and the auditor where they have none.
+    regressor : estimator
+        Any scikit-learn regressor (a random forest, LightGBM, …). It is cloned.
+    auditor : estimator or None, default=None
+        Estimator that judges the labels. None uses `GCPRegressor(n_members=5)`.
+    suspects : {"weight", "drop"}, default="weight"
+        What to do with labels that may be wrong. "weight" uses the `label_quality` of each label as its weight, if the
+        regressor takes weights. "drop" leaves out the labels flagged as wrong.
+    false_alarm_rate : float, default=0.05
+        Expected share of false alarms among flagged labels, strictly between 0 and 1. It matters for "drop".
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds, and of the regressor and the auditor if they have none.
 
     Attributes
     ----------
-    regressor_, auditor_ : the fitted ones.
-    audit_ : the `Audit` of the training labels; None if there were fewer than 30 different rows.
-    contamination_ : estimated share of wrong labels.
+    regressor_ : estimator
+        The fitted regressor.
+    auditor_ : estimator
+        The fitted auditor.
+    audit_ : Audit or None
+        Audit of the training labels; None if there were fewer than 30 different rows.
+    contamination_ : float
+        Estimated share of wrong labels; NaN if there were too few rows.
+    separation_ : ContaminationEstimate or None
+        Share and variances of clean and wrong labels, estimated from the regressor's out-of-fold residuals.
+    calibration_ : Calibration
+        Map from the auditor's variance to the variance of the regressor's residuals.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
 
     Examples
     --------
@@ -51,26 +75,58 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "regressor": [HasMethods(["fit", "predict"])],
+        "auditor": [HasMethods(["fit"]), None],
+        "suspects": [StrOptions({"weight", "drop"})],
+        "false_alarm_rate": [SHARE],
+        "random_state": ["random_state"],
+    }
+
+    audit_: Audit | None
+    separation_: ContaminationEstimate | None
+
     def __init__(
-        self, regressor, *, auditor=None, suspects="weight", false_alarm_rate=0.05, random_state=None
-    ):
+        self,
+        regressor: Any,
+        *,
+        auditor: Any = None,
+        suspects: Literal["weight", "drop"] = "weight",
+        false_alarm_rate: float = 0.05,
+        random_state: Seed = None,
+    ) -> None:
         self.regressor = regressor
         self.auditor = auditor
         self.suspects = suspects
         self.false_alarm_rate = false_alarm_rate
         self.random_state = random_state
 
-    def fit(self, X, y):
-        """Audit, fit, calibrate."""
-        if self.suspects not in ("weight", "drop"):
-            raise ValueError(f"suspects is {self.suspects!r}; choose 'weight' or 'drop'")
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Audit the labels, fit the regressor, and calibrate the variance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
         with explained(X, y):
-            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+            checked = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        return self._fit(*checked)
+
+    def _fit(self, X: Table, y: FloatArray) -> Self:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         auditor = GCPRegressor(n_members=5) if self.auditor is None else self.auditor
         self.auditor_ = _seeded(auditor, seed).fit(X, y)
         weighs = self.suspects == "weight" and has_fit_parameter(self.regressor, "sample_weight")
-        if not hasattr(self.auditor_, "oof_prediction_"):  # too few rows to tell wrong labels from clean ones
+        if not hasattr(self.auditor_, "oof_prediction_"):  # too few rows to judge labels
             self.audit_, self.calibration_, self.separation_ = None, IDENTITY, None
             self.regressor_ = self._fitted(X, y, np.ones(len(y)), weighs, seed)
             return self
@@ -82,55 +138,117 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     @property
     def contamination_(self) -> float:
-        """Estimated share of wrong labels; NaN if there were too few rows to tell."""
+        """Estimated share of wrong labels; NaN if there were too few rows."""
         check_is_fitted(self, "regressor_")
         return float("nan") if self.audit_ is None else self.audit_.contamination
 
-    def _fitted(self, X, y, weight, weighs: bool, seed: int):
+    def _fitted(self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> Any:
         regressor = _seeded(self.regressor, seed)
         if weighs:
             return regressor.fit(X, y, sample_weight=weight)
         return regressor.fit(X[weight > 0], y[weight > 0])
 
-    def _learn_variance(self, X, y, weight, weighs: bool, seed: int) -> None:
-        """How the regressor's own unseen residuals grow with the auditor's variance."""
-        unseen = np.empty(len(y))
+    def _learn_variance(self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> None:
+        """Learn how the regressor's out-of-fold residuals depend on the auditor's variance."""
+        oof = np.empty(len(y))
         for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
-            unseen[test] = self._fitted(X[train], y[train], weight[train], weighs, seed).predict(X[test])
+            oof[test] = self._fitted(X[train], y[train], weight[train], weighs, seed).predict(X[test])
         variance = self.auditor_.oof_prediction_.var
         self.calibration_, self.separation_ = IDENTITY, None
-        if np.median(np.abs(y - unseen)) == 0:  # met exactly: there is no noise to measure
+        if np.median(np.abs(y - oof)) == 0:  # exact predictions: there is no noise to measure
             return
-        self.calibration_ = calibrate(y - unseen, variance)
-        honest = self.calibration_(variance)
-        self.separation_ = estimate_contamination(y - unseen, honest, core="student")
+        self.calibration_ = calibrate(y - oof, variance)
+        calibrated = self.calibration_(variance)
+        self.separation_ = estimate_contamination(y - oof, calibrated, core="student")
 
-    def predict(self, X, return_std=False):
-        """Means of the clean labels; with `return_std`, a pair of means and standard deviations."""
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def predict(self, X: Any, return_std: bool) -> FloatArray | tuple[FloatArray, FloatArray]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Predict the means of the clean labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or a tuple of two
+            Means; with `return_std=True`, means and standard deviations.
+        """
         if not return_std:
             check_is_fitted(self, "regressor_")
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-            return self.regressor_.predict(X)
+            mean: FloatArray = self.regressor_.predict(X)
+            return mean
         prediction = self.predict_dist(X)
         return prediction.mean, prediction.std
 
-    def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
+    def predict_dist(self, X: Any) -> Prediction:
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
         mean = self.predict(X)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Prediction(mean, self.calibration_(self.auditor_.predict_dist(X).var) * ratio)
 
-    def predict_interval(self, X, coverage=0.9) -> Interval:
-        """Central intervals that hold the clean label with the given probability."""
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
+        """Predict central intervals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        coverage : float, default=0.9
+            Probability that the interval holds the clean label.
+
+        Returns
+        -------
+        Interval
+            Lower and upper ends, one pair for each row.
+        """
         return self.predict_dist(X).interval(coverage)
 
-    def score(self, X, y, sample_weight=None):
-        """`metrics.robust_r2` of the prediction."""
+    def score(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> float:
+        """Robust R² of the predictions, `levelhead.metrics.robust_r2`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0.
+
+        Returns
+        -------
+        float
+            1 for perfect predictions, 0 for the constant median. Wrong labels hardly change it.
+        """
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-def _seeded(estimator, seed: int):
-    """A clone whose missing seeds, also of its parts, are filled in."""
+def _seeded(estimator: Any, seed: int) -> Any:
+    """A clone with a seed wherever `random_state` is None, nested estimators included."""
     missing = [
         k for k, v in estimator.get_params().items() if k.split("__")[-1] == "random_state" and v is None
     ]

@@ -1,4 +1,4 @@
-"""From a raw table to numbers: a pipeline around an estimator for frames as they come from a database."""
+"""A pipeline that converts raw frames to numbers for an estimator."""
 
 from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
@@ -8,17 +8,30 @@ from levelhead._extras import needed
 
 
 def tabular_pipeline(estimator: BaseEstimator) -> Pipeline:
-    """Put a regressor behind skrub's table vectorizer, so that it takes a raw pandas or polars frame.
+    """Pipeline of skrub's table vectorizer and a regressor, for raw pandas or polars frames.
 
-    Categories become indicator columns (or, with forty and more, a few numbers that describe their text),
-    dates their parts, and text that looks like a number or a date is read as one. Missing numbers are filled by the
-    median, with a column beside it that says where. Categories that were never seen are no error later.
+    Categories become indicator columns, or a few numeric columns if there are 40 or more of them. Dates become
+    numeric columns (year, month, …). Text that contains numbers or dates is converted. Missing numbers are replaced
+    by the median, with an indicator column. Categories that were not seen in `fit` raise no error in `predict`.
 
     Needs the extra `tables`. The pipeline can be saved by `levelhead.save`.
 
     Parameters
     ----------
-    estimator : a regressor; it is not changed, the pipeline holds it as its last step, `"regressor"`.
+    estimator : estimator
+        A regressor. It is not changed; it becomes the last step of the pipeline, named "regressor".
+
+    Returns
+    -------
+    Pipeline
+        An unfitted scikit-learn pipeline.
+
+    Raises
+    ------
+    TypeError
+        If `estimator` is not a regressor.
+    ImportError
+        If skrub is not installed.
 
     Examples
     --------

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 pytest.importorskip("lightgbm")
 
@@ -22,17 +21,6 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 3))
 Y = np.sign(X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=150)
 Y[::15] += 8
-
-
-def checks():
-    for estimator, check in estimator_checks_generator(GCPBoostingRegressor(max_iter=10)):
-        yield pytest.param(estimator, check, id=getattr(check, "func", check).__name__)
-
-
-@pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_the_example_in_the_docstring():
@@ -339,7 +327,7 @@ def test_a_file_with_a_broken_tree_is_refused(frame, tmp_path):
     with zipfile.ZipFile(tmp_path / "bad", "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    with pytest.raises(ModelFileError, match="asks for feature"):
+    with pytest.raises(ModelFileError, match="uses feature"):
         load(tmp_path / "bad")
 
 
@@ -349,14 +337,14 @@ def test_a_file_with_a_broken_tree_is_refused(frame, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"learning_rate": 0}, "learning_rate is 0; give a number above 0"),
-        ({"max_iter": 0}, "max_iter is 0; give a whole number"),
-        ({"max_leaf_nodes": "many"}, "max_leaf_nodes is 'many'; give a whole number of at least 2"),
-        ({"max_leaf_nodes": 1}, "max_leaf_nodes is 1; give a whole number of at least 2"),
-        ({"subsample": 1.5}, "subsample is 1.5"),
-        ({"n_members": True}, "n_members is True"),
-        ({"contamination": 1.0}, "contamination is 1.0; give None, 'auto' or a share"),
-        ({"categorical_features": "all"}, "categorical_features is 'all'"),
+        ({"learning_rate": 0}, r"'learning_rate' parameter .* a float in the range \(0.0?, 1.0?\]. Got 0"),
+        ({"max_iter": 0}, r"'max_iter' parameter .* an int in the range \[1, inf\)"),
+        ({"max_leaf_nodes": "many"}, r"'max_leaf_nodes' parameter .* \[2, inf\) or None. Got 'many'"),
+        ({"max_leaf_nodes": 1}, r"'max_leaf_nodes' parameter .* Got 1"),
+        ({"subsample": 1.5}, "'subsample' parameter .* Got 1.5"),
+        ({"n_members": True}, "'n_members' parameter .* Got True"),
+        ({"contamination": 1.0}, "'contamination' parameter .* {'auto'} or None. Got 1.0"),
+        ({"categorical_features": "all"}, "'categorical_features' parameter .* Got 'all'"),
         ({"categorical_features": [7]}, "categorical_features names 7"),
     ],
 )

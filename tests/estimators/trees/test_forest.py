@@ -95,12 +95,12 @@ def entry(k, value):
         ("num_leaves", lambda _: "99999999", "leaves"),
         ("num_leaves", lambda _: "0", "leaves"),
         ("num_cat", lambda _: "-1", "categorical"),
-        ("split_feature", entry(0, 4), "asks for feature 4 of 4"),
-        ("split_feature", entry(0, -1), "asks for feature"),
+        ("split_feature", entry(0, 4), "uses feature 4 of 4"),
+        ("split_feature", entry(0, -1), "uses feature"),
         ("split_feature", entry(0, "1.5"), "whole numbers"),
-        ("left_child", entry(0, 0), "hang together"),
-        ("left_child", entry(0, 7000), "hang together"),
-        ("right_child", entry(-1, -9), "hang together"),
+        ("left_child", entry(0, 0), "not connected"),
+        ("left_child", entry(0, 7000), "not connected"),
+        ("right_child", entry(-1, -9), "not connected"),
         ("right_child", lambda text: text.rpartition(" ")[0], "entries"),
         ("decision_type", entry(0, 16), "kind of decision"),
         ("decision_type", entry(0, 12), "kind of decision"),
@@ -110,7 +110,7 @@ def entry(k, value):
         ("leaf_value", lambda _: None, "entries"),
         ("cat_boundaries", entry(-1, 10**9), "entries"),
         ("cat_boundaries", entry(0, 1), "entries|fit its splits"),
-        ("cat_threshold", entry(0, 2**32), "32 bits"),
+        ("cat_threshold", entry(0, 2**32), "32-bit words"),
         ("shrinkage", lambda _: "1\nfile=/etc/passwd", "has the line"),
         ("num_leaves", lambda text: text.replace("8", "٨"), "has the line"),
         ("split_feature", entry(0, "١"), "has the line"),
@@ -133,7 +133,7 @@ def test_a_cycle_of_nodes_is_refused():
     }  # fmt: skip
     text = lambda tree: "\n".join(f"{k}={v}" for k, v in tree.items())
     np.testing.assert_array_equal(Forest(1, text(tree)).predict(np.array([[-1.0], [0.5], [2.0]])), [1, 2, 3])
-    with pytest.raises(ValueError, match="hang together"):
+    with pytest.raises(ValueError, match="not connected"):
         Forest(1, text(tree | {"left_child": "1 -2", "right_child": "-1 0"}))
 
 

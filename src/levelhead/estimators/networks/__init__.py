@@ -1,1 +1,1 @@
-"""Networks with a probabilistic head: which loss each one trains, and how they learn."""
+"""Networks with a probabilistic head: the losses, and how networks are trained."""

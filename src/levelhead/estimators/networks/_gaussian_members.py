@@ -1,8 +1,21 @@
-"""What the estimators with a Gaussian model share: two outputs, the mean and a softplus variance."""
+"""Base of the estimators with a Gaussian model: two outputs, the mean and a softplus variance."""
+
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from levelhead.estimators._base import Reading
+from levelhead.estimators._base import Decoded
+from levelhead.estimators._types import (
+    Activation,
+    Contamination,
+    FloatArray,
+    InitialOutputs,
+    LearningRate,
+    Seed,
+    Solver,
+    TargetScaling,
+)
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
 
@@ -10,36 +23,36 @@ VARIANCE_FLOOR = 1e-6
 
 
 class GaussianMembers(NetworkRegressor):
-    """Networks that give μ and V of a Gaussian."""
+    """Networks that predict μ and V of a Gaussian; parameters as in `GaussianRegressor`."""
 
     def __init__(
         self,
-        hidden_layer_sizes=(64, 64),
+        hidden_layer_sizes: int | Sequence[int] = (64, 64),
         *,
-        activation="relu",
-        solver="adam",
-        learning_rate_init=0.005,
-        learning_rate="cosine",
-        batch_size="auto",
-        max_iter="auto",
-        dropout=0.025,
-        weight_decay=1e-4,
-        shared_trunk=True,
-        n_members=1,
-        out_of_fold=False,
-        contamination=None,
-        target_scaling="robust",
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        tol=1e-4,
-        drop_last=False,
-        initial_outputs="robust",
-        warm_start=False,
-        random_state=None,
-        n_jobs=-1,
-        verbose=False,
-    ):
+        activation: Activation = "relu",
+        solver: Solver = "adam",
+        learning_rate_init: float = 0.005,
+        learning_rate: LearningRate = "cosine",
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int | Literal["auto"] = "auto",
+        dropout: float = 0.025,
+        weight_decay: float = 1e-4,
+        shared_trunk: bool = True,
+        n_members: int = 1,
+        out_of_fold: bool = False,
+        contamination: Contamination = None,
+        target_scaling: TargetScaling = "robust",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        drop_last: bool = False,
+        initial_outputs: InitialOutputs = "robust",
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+        verbose: bool | int = False,
+    ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.solver = solver
@@ -69,6 +82,6 @@ class GaussianMembers(NetworkRegressor):
     def _robust_outputs(self) -> tuple[float, ...]:
         return (0.0, raw(1.0 - VARIANCE_FLOOR))
 
-    def _read(self, outputs: np.ndarray) -> Reading:
+    def _decode(self, outputs: FloatArray) -> Decoded:
         mu, o_variance = np.moveaxis(outputs, -1, 0)
-        return Reading(mu, softplus(o_variance) + VARIANCE_FLOOR)
+        return Decoded(mu, softplus(o_variance) + VARIANCE_FLOOR)

@@ -1,12 +1,13 @@
-"""Softplus and its inverse, with which networks make positive numbers."""
+"""Softplus and its inverse, for positive outputs of networks."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelhead.theory import elementary
 
 
-def softplus(u: np.ndarray) -> np.ndarray:
-    """ln(1 + e^u), never exactly 0: far out on the left it is kept at the smallest float32."""
+def softplus(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(1 + e^u), never exactly 0: its lower bound is the smallest normal float32."""
     return np.maximum(elementary.softplus(u), np.finfo(np.float32).tiny)
 
 

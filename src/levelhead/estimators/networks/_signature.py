@@ -1,13 +1,16 @@
-"""Lets an estimator add parameters to its parent's without writing all of them down again."""
+"""Signatures of estimators that add parameters to those of their parent class."""
 
 import inspect
 from collections.abc import Callable
+from typing import Any, TypeVar
+
+Init = TypeVar("Init", bound=Callable[..., Any])
 
 
-def adds_to(parent: type) -> Callable:
+def adds_to(parent: type) -> Callable[[Init], Init]:
     """Show scikit-learn (and `help`) the parameters of `parent` in place of a constructor's `**common`."""
 
-    def decorate(init: Callable) -> Callable:
+    def decorate(init: Init) -> Init:
         own = [p for p in inspect.signature(init).parameters.values() if p.kind is not p.VAR_KEYWORD]
         named = {p.name for p in own}
         inherited = [

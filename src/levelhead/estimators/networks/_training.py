@@ -1,28 +1,42 @@
 """How every network estimator learns: scales, members, out-of-fold networks, calibration.
 
-A subclass says which loss it trains (`_objective`), where its outputs start (`_robust_outputs`) and how raw
-outputs are read (`_read`).
+A subclass defines the loss (`_objective`), the initial outputs (`_robust_outputs`) and how raw outputs are decoded
+(`_decode`).
 """
 
 import sys
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead import engine
 from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _preparation
-from levelhead.estimators._base import AuditedRegressor, Reading
-from levelhead.estimators._inputs import check_numbers, is_size, n_threads
+from levelhead.estimators._base import AuditedRegressor, Decoded
+from levelhead.estimators._constraints import (
+    CONTAMINATION,
+    N_JOBS,
+    POSITIVE,
+    SHARE,
+    LayerSizes,
+    Whole,
+    n_threads,
+)
 from levelhead.estimators._preparation import Prepared, Rows, Scale
+from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
 from levelhead.prediction import Prediction
 from levelhead.theory.elementary import exp, log
 
+Start = Sequence[engine.Network | None]
 _LEAST_FOLDS = 5
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
 _MEDIAN_CHI2 = 0.4549  # of one degree of freedom
@@ -32,9 +46,35 @@ _CHUNK = 65_536  # rows scaled at a time in a prediction
 class NetworkRegressor(AuditedRegressor):
     """Base of the network estimators: how they learn."""
 
-    _fitted_part = "networks_"
+    _fitted_attribute = "networks_"
     networks_: list[engine.Network]
     input_scale_: Scale
+    _parameter_constraints: ClassVar[Constraints] = {
+        "hidden_layer_sizes": [LayerSizes()],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "solver": [StrOptions(set(OPTIMIZERS))],
+        "learning_rate_init": [POSITIVE],
+        "learning_rate": [StrOptions({"cosine", "constant", "stairs"})],
+        "batch_size": [Whole(1), StrOptions({"auto"})],
+        "max_iter": [Whole(1), StrOptions({"auto"})],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "shared_trunk": ["boolean"],
+        "n_members": [Whole(1)],
+        "out_of_fold": ["boolean"],
+        "contamination": CONTAMINATION,
+        "target_scaling": [StrOptions({"robust", "standard", "none"})],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [SHARE],
+        "n_iter_no_change": [Whole(1)],
+        "tol": [Interval(Real, 0, np.inf, closed="both")],
+        "drop_last": ["boolean"],
+        "initial_outputs": [StrOptions({"robust", "zero"})],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+        "verbose": ["boolean", Integral],
+    }
 
     @property
     @abstractmethod
@@ -44,101 +84,142 @@ class NetworkRegressor(AuditedRegressor):
     @property
     @abstractmethod
     def _robust_outputs(self) -> tuple[float, ...]:
-        """Outputs of untrained networks that know location and scale of the labels, in scaled units."""
+        """Initial outputs that match location and scale of the labels, in scaled units."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit the networks to a table.
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+        """Fit the networks.
 
-        Every network first learns without its fold of the rows and answers for that fold; from these answers
-        the share of wrong labels and the honest size of the variance are learnt (`oof_prediction_`,
-        `contamination_`). Then the members learn from all rows, suspect labels weighted down.
+        With `out_of_fold=True`, every network is first trained without one fold of the rows and predicts that fold.
+        These predictions give the share of wrong labels and calibrate the variance (`oof_prediction_`,
+        `contamination_`). Then the members are trained on all rows, with a smaller weight for labels that are probably
+        wrong.
 
         Parameters
         ----------
-        X : array or frame of shape (n, features), numbers only.
-        y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
-        goes_on = self.warm_start and hasattr(self, "networks_")
-        X, y, weight = self._checked(X, y, sample_weight, reset=not goes_on)
         self._check_parameters()
+        continues = self.warm_start and hasattr(self, "networks_")
+        X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
         self._stream = seed = self._new_seed()
         rows = _preparation.arrange(X, y, weight, seed)
-        if not goes_on:
+        if not continues:
             self._learn_scales(X, y, rows)
         data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
-        if goes_on:
-            more = self._train(data, seed, None, [_afresh(network) for network in self.networks_])
-            self.networks_ = [_after(one, two) for one, two in zip(self.networks_, more, strict=True)]
+        if continues:
+            more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
+            self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
         elif self.out_of_fold and rows.n_groups >= LEAST_ROWS:
             self._fit_in_two_phases(data, seed, y)
         else:
-            self._forget_contamination()
+            self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
-        return self._tell_history()
+        return self._record_history()
 
-    def partial_fit(self, X, y, sample_weight=None):
-        """Go through the given rows once, from where the networks stand; the scales stay as first learnt."""
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+        """Train the networks for one epoch on the given rows.
+
+        The first call learns the scales of inputs and labels; later calls keep them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_parameters()
         first = not hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=first)
-        self._check_parameters()
         if first:
             self._stream = self._new_seed()
         rows = _preparation.arrange(X, y, weight, self._stream)
         if first:
             self._learn_scales(X, y, rows)
-            self._forget_contamination()
+            self._reset_contamination()
         data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
         start = [None] * self.n_members if first else self.networks_
         epochs = 1 if first else self.networks_[0].epochs + 1
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
-        return self._tell_history()
+        return self._record_history()
 
-    def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
-        check_is_fitted(self, self._fitted_part)
+    def predict_dist(self, X: Any) -> Prediction:
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, numbers only.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
+        check_is_fitted(self, self._fitted_attribute)
         X = self._checked_inputs(X, reset=False)
-        networks = self._answering_networks()
+        networks = self._predicting_networks()
         outputs = [
             self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
             for start in range(0, len(X), _CHUNK)
         ]
-        return self._predicted(self._read(np.concatenate(outputs, axis=1)))
+        return self._predicted(self._decode(np.concatenate(outputs, axis=1)))
 
-    def _answering_networks(self) -> list[engine.Network]:
+    def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_
 
-    def _forward(self, networks, X: np.ndarray) -> np.ndarray:
-        return engine.forward(networks, X, n_threads=n_threads(self.n_jobs)).astype(np.float64)
+    def _forward(self, networks: Sequence[engine.Network], X: NDArray[np.float32]) -> FloatArray:
+        return engine.forward(networks, X, n_threads=n_threads(self)).astype(np.float64)
 
     # ------------------------------------------------------------------ two phases
 
-    def _fit_in_two_phases(self, data: Prepared, seed: int, y: np.ndarray) -> None:
+    def _fit_in_two_phases(self, data: Prepared, seed: int, y: FloatArray) -> None:
         n_folds = max(self.n_members, _LEAST_FOLDS)
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
         networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
         fold, row = data.rows.group % n_folds, np.arange(len(y))
-        early = self._read(self._forward(networks, data.X))
-        unseen = early.map(lambda part: part[fold, row][None])
-        wrong = self._learn_from_unseen(unseen, data)
-        self.oof_prediction_ = self._predicted(unseen)
+        early = self._decode(self._forward(networks, data.X))
+        oof = early.map(lambda part: part[fold, row][None])
+        wrong = self._learn_from_held_out(oof, data)
+        self.oof_prediction_ = self._predicted(oof)
         self._row_keys = data.rows.key
-        trusted = replace(data, rows=data.rows.weighted(1 - wrong))
-        start = [_afresh(network) for network in networks[: self.n_members]]
+        weighted = replace(data, rows=data.rows.weighted(1 - wrong))
+        start = [_restarted(network) for network in networks[: self.n_members]]
         rest = total - first
-        finished = self._train(trusted, seed + 1, None, start, epochs=rest) if rest else start
+        finished = self._train(weighted, seed + 1, None, start, epochs=rest) if rest else start
         if self.separation_ is not None:
-            self._carry_over(early, self._read(self._forward(finished, data.X)), fold, data.rows.index)
-        self.networks_ = [_after(one, two) for one, two in zip(networks, finished, strict=False)]
+            self._adjust_calibration(
+                early, self._decode(self._forward(finished, data.X)), fold, data.rows.index
+            )
+        self.networks_ = [_with_history(one, two) for one, two in zip(networks, finished, strict=False)]
 
-    def _carry_over(self, early: Reading, late: Reading, fold: np.ndarray, visits: np.ndarray) -> None:
-        """Make what was learnt from the first phase's answers fit those of the finished members.
+    def _adjust_calibration(
+        self, early: Decoded, late: Decoded, fold: NDArray[np.int64], visits: NDArray[np.int64]
+    ) -> None:
+        """Adjust the calibration, which was learnt from the first phase, to the finished members.
 
-        Suspect labels count less in the second phase, which takes their part of the variance away: the
-        calibration must not do so again. And a mixture of members adds their disagreement to the variance,
-        where the residuals of single networks have it already.
+        Labels that are probably wrong have smaller weights in the second phase, which removes their part of the
+        variance: the calibration must not do so again. And a mixture of members adds their disagreement to the
+        variance, which the residuals of single networks contain already.
         """
         change = (late.variance / early.variance[: self.n_members])[:, visits]
         self.calibration_ = self.calibration_.after(float(exp(np.median(log(change)))))
@@ -149,12 +230,12 @@ class NetworkRegressor(AuditedRegressor):
             relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
             self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
 
-    def _learn_from_unseen(self, unseen: Reading, data: Prepared) -> np.ndarray:
-        """Calibration, share of wrong labels, and the probability that each label is one of them."""
-        z = data.y.astype(np.float64) - unseen.mean[0]
-        variance = unseen.variance[0]
+    def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> FloatArray:
+        """Learn calibration and share of wrong labels; return the probability that each label is wrong."""
+        z = data.y.astype(np.float64) - oof.mean[0]
+        variance = oof.variance[0]
         index = data.rows.index
-        self._forget_contamination()
+        self._reset_contamination()
         if self.contamination is None or np.median(np.abs(z[index])) == 0:
             return np.zeros(len(z))
         self._separate(z[index], variance[index])
@@ -164,27 +245,27 @@ class NetworkRegressor(AuditedRegressor):
     # ------------------------------------------------------------------ training
 
     def _train(
-        self, data: Prepared, seed: int, n_folds: int | None, start, epochs: int | None = None
+        self, data: Prepared, seed: int, n_folds: int | None, start: Start, epochs: int | None = None
     ) -> list[engine.Network]:
         n_visits = len(data.rows.index)
         recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
         return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
 
-    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start) -> list[engine.Job]:
+    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start: Start) -> list[engine.Job]:
         """One job for each network to start from; network k leaves out fold k, if there are folds."""
         rows, jobs = data.rows, []
         for k, network in enumerate(start):
             held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
-            watched = None
+            validation_rows = None
             if self.early_stopping:
-                watch = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
-                watched, held_out = rows.only(watch), held_out | watch
+                validation = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
+                validation_rows, held_out = rows.only(validation), held_out | validation
             jobs.append(
                 engine.Job(
                     seed=seed,
                     network=k,
                     rows=rows.without(held_out),
-                    held_out=watched,
+                    held_out=validation_rows,
                     initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
                     start=network,
                 )
@@ -209,7 +290,7 @@ class NetworkRegressor(AuditedRegressor):
             sample_weight=data.rows.weight,
             stopping=stopping,
             callback=_report if self.verbose else None,
-            n_threads=n_threads(self.n_jobs),
+            n_threads=n_threads(self),
         )
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
@@ -233,46 +314,29 @@ class NetworkRegressor(AuditedRegressor):
         )
 
     def _batch_size(self, n_visits: int) -> int:
-        return min(n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else self.batch_size)
+        return min(
+            n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else int(self.batch_size)
+        )
 
     def _epochs(self, n_visits: int) -> int:
         if self.max_iter != "auto":
-            return self.max_iter
-        steps_an_epoch = -(-n_visits // self._batch_size(n_visits))
-        return max(1, round(_auto_steps(n_visits) / steps_an_epoch))
+            return int(self.max_iter)
+        steps_per_epoch = -(-n_visits // self._batch_size(n_visits))
+        return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
 
-    def _learn_scales(self, X, y, rows: Rows) -> None:
+    def _learn_scales(self, X: Table, y: FloatArray, rows: Rows) -> None:
         self.input_scale_ = _preparation.input_scale(X, rows)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
-    def _tell_history(self):
+    def _record_history(self) -> Self:
         self.n_iter_ = max(network.epochs for network in self.networks_)
         curves = [network.loss_curve for network in self.networks_]
         self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]
         return self
 
     def _check_parameters(self) -> None:
-        """Refuse settings that the engine would not know by their name here."""
-        check_numbers(self)
-        choices = {
-            "target_scaling": ("robust", "standard", "none"),
-            "learning_rate": ("cosine", "constant", "stairs"),
-            "initial_outputs": ("robust", "zero"),
-            "activation": ACTIVATIONS,
-            "solver": OPTIMIZERS,
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {allowed}")
-        for name in ("max_iter", "batch_size"):
-            value = getattr(self, name)
-            if value != "auto" and not is_size(value):
-                raise ValueError(f"{name} is {value!r}; give a whole number above 0, or 'auto'")
-        share = self.contamination
-        known = share is None or share == "auto"
-        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
-            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")
-        if share is not None and not self.out_of_fold:
+        self._validate_params()
+        if self.contamination is not None and not self.out_of_fold:
             raise ValueError(
                 "contamination needs out-of-fold predictions: set out_of_fold=True, or contamination=None"
             )
@@ -282,7 +346,7 @@ class NetworkRegressor(AuditedRegressor):
 
 
 def _auto_batch_size(n_visits: int) -> int:
-    """Small data want many small steps; large data can afford larger ones."""
+    """Small data need many small steps; for large data, larger steps are faster and as good."""
     return 16 if n_visits < 2000 else 32
 
 
@@ -291,13 +355,13 @@ def _auto_steps(n_visits: int) -> float:
     return float(np.clip(1.875 * n_visits, 9_000, 40_000))
 
 
-def _afresh(network: engine.Network) -> engine.Network:
-    """The same weights with a new optimiser and a schedule that begins anew, without its history."""
-    nothing = np.empty(0)
-    return replace(network, state=None, epochs=0, best_epoch=0, loss_curve=nothing, score_curve=nothing)
+def _restarted(network: engine.Network) -> engine.Network:
+    """The same weights with a new optimizer and schedule, without history."""
+    empty = np.empty(0)
+    return replace(network, state=None, epochs=0, best_epoch=0, loss_curve=empty, score_curve=empty)
 
 
-def _after(first: engine.Network, second: engine.Network) -> engine.Network:
+def _with_history(first: engine.Network, second: engine.Network) -> engine.Network:
     """The second network with the history of both."""
     return replace(
         second,

@@ -1,4 +1,4 @@
-"""The Gaussian likelihood: the yardstick that every robust method is measured against."""
+"""The Gaussian likelihood, the baseline of the robust methods."""
 
 from dataclasses import replace
 
@@ -6,15 +6,97 @@ from levelhead import engine
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 
 _LARGEST_GRADIENT = (
-    1e12  # never met in sane training; the square of a larger one would overflow in the optimiser
+    1e12  # far above usual gradients; the square of a larger one would overflow in the optimizer
 )
 
 
 class GaussianRegressor(GaussianMembers):
-    """Mean and variance by the Gaussian likelihood: fine on clean labels, bent by wrong ones.
+    """Mean and variance by the Gaussian likelihood, the baseline of the robust methods.
 
-    Parameters as in `GCPRegressor`; there is nothing to choose between variances, and by default no
-    out-of-fold networks are trained (`out_of_fold`, `contamination`).
+    Accurate on clean labels; wrong labels bias both the mean and the variance. By default, no out-of-fold networks
+    are trained.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(64, 64)
+        Number of units in each hidden layer.
+    activation : {"relu", "tanh", "silu"}, default="relu"
+        Activation function of the hidden layers.
+    solver : {"adam", "rmsprop", "nesterov"}, default="adam"
+        Optimizer.
+    learning_rate_init : float, default=0.005
+        Initial learning rate.
+    learning_rate : {"cosine", "constant", "stairs"}, default="cosine"
+        Schedule of the learning rate. "cosine" decreases it to 0 over the training; "stairs" multiplies it by 0.9
+        every 100 steps.
+    batch_size : int or "auto", default="auto"
+        Number of rows in a minibatch. "auto" uses 16, or 32 from 2,000 rows on.
+    max_iter : int or "auto", default="auto"
+        Number of epochs. "auto" chooses it by the number of rows.
+    dropout : float, default=0.025
+        Share of hidden units that are left out at random during training.
+    weight_decay : float, default=1e-4
+        L2 penalty on weights; biases are not penalized.
+    shared_trunk : bool, default=True
+        Whether all outputs share one stack of hidden layers. With False, each output has its own stack (as in the
+        paper).
+    n_members : int, default=1
+        Number of networks in the ensemble.
+    out_of_fold : bool, default=False
+        Whether to predict every training row by a network that was not trained on it. For this, at least five networks
+        are trained first, each without one fold of the rows.
+    contamination : float, "auto" or None, default=None
+        Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
+        calibrated on out-of-fold residuals, which needs `out_of_fold=True`. With None, it is not calibrated.
+    target_scaling : {"robust", "standard", "none"}, default="robust"
+        How labels are scaled: "robust" uses the median and the median absolute deviation, "standard" the mean and the
+        standard deviation (as in the paper).
+    early_stopping : bool, default=False
+        Whether to stop when a robust score on held-out rows no longer improves.
+    validation_fraction : float, default=0.1
+        Share of the rows that are held out if `early_stopping=True`.
+    n_iter_no_change : int, default=10
+        Number of epochs without improvement before training stops early.
+    tol : float, default=1e-4
+        Smallest change of the score that counts as an improvement.
+    drop_last : bool, default=False
+        Whether to skip an incomplete last minibatch in each epoch (as in the paper).
+    initial_outputs : {"robust", "zero"}, default="robust"
+        Outputs of the untrained networks: "robust" starts at the location and scale of the labels, "zero" with zero
+        biases.
+    warm_start : bool, default=False
+        Whether a second call of `fit` continues with the networks of the first.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed gives the same model, for any order of the rows and any number of threads.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores.
+    verbose : bool, default=False
+        Whether to print progress to stderr.
+
+    Attributes
+    ----------
+    networks_ : list of Network
+        The trained members.
+    oof_prediction_ : Prediction
+        Out-of-fold predictions of the training rows, if `out_of_fold=True`.
+    contamination_ : float
+        Share of wrong labels, estimated or given; NaN if `contamination=None` or there were too few rows.
+    separation_ : ContaminationEstimate or None
+        The estimate behind `contamination_`, with its standard error.
+    calibration_ : Calibration
+        Map from a network's variance to the variance calibrated on held-out rows.
+    input_scale_ : Scale
+        Center and spread of each column of X.
+    target_scale_ : Scale
+        Center and spread of the labels.
+    loss_curve_ : list of float
+        Mean training loss of the members after each epoch.
+    n_iter_ : int
+        Number of epochs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
     """
 
     @property
@@ -22,5 +104,5 @@ class GaussianRegressor(GaussianMembers):
         return engine.gaussian(variance_floor=VARIANCE_FLOOR)
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
-        """With a bound on the gradient, which grows with the square of how far a wrong label lies off."""
+        """With a bound on the gradient, which grows with the square of the error of a wrong label."""
         return replace(super()._recipe(n_visits, epochs), clip=_LARGEST_GRADIENT)

@@ -1,9 +1,24 @@
 """The gradient conjugate prior network: robust mean and variance of the clean labels."""
 
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from levelhead import engine
-from levelhead.estimators._base import Reading
+from levelhead.estimators._base import Decoded
+from levelhead.estimators._types import (
+    Activation,
+    Constraints,
+    Contamination,
+    FloatArray,
+    InitialOutputs,
+    LearningRate,
+    Seed,
+    Solver,
+    TargetScaling,
+)
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.prediction import Prediction
@@ -11,54 +26,101 @@ from levelhead.theory.special import alpha_minus_A
 from levelhead.theory.student import prognostic_variance, student_variance
 
 _ALPHA_FLOOR = 0.1  # the paper's
-_BETA_FLOOR = 1e-6  # keeps σ positive, so that residuals of exactly 0 cannot make the likelihood unbounded
-_FIRST_ALPHA = 1.0  # small: far labels are disbelieved from the first step on
+_BETA_FLOOR = 1e-6  # keeps σ positive: residuals of exactly 0 must not make the likelihood unbounded
+_FIRST_ALPHA = 1.0  # small: outliers have little weight from the first step on
 
 
 class GCPRegressor(NetworkRegressor):
     """Robust probabilistic regression by gradient conjugate priors.
 
-    Networks give the parameters m, ν, α, β of a normal-gamma prior for every row; the loss is −ln of Student's t
-    (Algorithm 2 of the paper). The answer describes the **clean** labels: mean m and the prognostic variance
-    σ/(α − A(α)), equation (6), made honest by predictions of rows that a network had not seen.
+    Networks give the parameters m, ν, α, β of a normal-gamma prior for every row. The loss is −ln of Student's t
+    (Algorithm 2 of the paper). The prediction describes the **clean** labels: mean m and the prognostic variance
+    σ/(α − A(α)), equation (6), calibrated on held-out rows.
 
     Parameters
     ----------
-    hidden_layer_sizes : sizes of the hidden layers.
-    activation : "relu", "tanh" or "silu".
-    solver : "adam", "rmsprop" or "nesterov".
-    learning_rate_init : the first step size.
-    learning_rate : "cosine" (down to 0 over the training) or "constant".
-    batch_size : rows of a minibatch, or "auto".
-    max_iter : epochs, or "auto".
-    dropout : share of hidden units left out at random during training.
-    weight_decay : L2 penalty on weights, not biases.
-    shared_trunk : one stack of hidden layers for all four outputs, or (the paper) a separate one for each.
-    n_members : networks whose answers are mixed.
-    out_of_fold : whether every training row gets a prediction by a network that had not seen it. Five networks
-        or more first leave out one fold each, then the members learn from all rows.
-    contamination : None leaves the variance as the prognostic one; a number is the known share of wrong
-        labels; "auto" estimates it. The latter two calibrate the variance on out-of-fold residuals.
-    variance : "prognostic", of the clean labels; or "student", of the labels with their wrong ones (9).
-    target_scaling : "robust" (median and median deviation), "standard" (the paper's mean and deviation) or
-        "none".
-    early_stopping, validation_fraction, n_iter_no_change, tol : stop when a robust score on held-out rows
-        improves no more.
-    drop_last : leave out an incomplete last minibatch of each epoch (the paper does).
-    initial_outputs : "robust" starts at the labels' location and scale with α = 1; "zero" at zero biases.
-    warm_start : a second `fit` goes on from the networks of the first.
-    random_state : seed; the same seed gives the same model, whatever the order of rows or number of threads.
-    n_jobs : threads; -1 means all cores.
-    verbose : whether to report progress on stderr.
+    hidden_layer_sizes : int or sequence of int, default=(64, 64)
+        Number of units in each hidden layer.
+    activation : {"relu", "tanh", "silu"}, default="relu"
+        Activation function of the hidden layers.
+    solver : {"adam", "rmsprop", "nesterov"}, default="adam"
+        Optimizer.
+    learning_rate_init : float, default=0.005
+        Initial learning rate.
+    learning_rate : {"cosine", "constant", "stairs"}, default="cosine"
+        Schedule of the learning rate. "cosine" decreases it to 0 over the training; "stairs" multiplies it by 0.9
+        every 100 steps.
+    batch_size : int or "auto", default="auto"
+        Number of rows in a minibatch. "auto" uses 16, or 32 from 2,000 rows on.
+    max_iter : int or "auto", default="auto"
+        Number of epochs. "auto" chooses it by the number of rows.
+    dropout : float, default=0.025
+        Share of hidden units that are left out at random during training.
+    weight_decay : float, default=1e-4
+        L2 penalty on weights; biases are not penalized.
+    shared_trunk : bool, default=True
+        Whether all outputs share one stack of hidden layers. With False, each output has its own stack (as in the
+        paper).
+    n_members : int, default=1
+        Number of networks in the ensemble.
+    out_of_fold : bool, default=True
+        Whether to predict every training row by a network that was not trained on it. For this, at least five networks
+        are trained first, each without one fold of the rows.
+    contamination : float, "auto" or None, default="auto"
+        Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
+        calibrated on out-of-fold residuals, which needs `out_of_fold=True`. With None, it is not calibrated.
+    variance : {"prognostic", "student"}, default="prognostic"
+        Variance to predict: "prognostic" for the clean labels, equation (6); "student" for all labels with the wrong
+        ones, equation (9).
+    target_scaling : {"robust", "standard", "none"}, default="robust"
+        How labels are scaled: "robust" uses the median and the median absolute deviation, "standard" the mean and the
+        standard deviation (as in the paper).
+    early_stopping : bool, default=False
+        Whether to stop when a robust score on held-out rows no longer improves.
+    validation_fraction : float, default=0.1
+        Share of the rows that are held out if `early_stopping=True`.
+    n_iter_no_change : int, default=10
+        Number of epochs without improvement before training stops early.
+    tol : float, default=1e-4
+        Smallest change of the score that counts as an improvement.
+    drop_last : bool, default=False
+        Whether to skip an incomplete last minibatch in each epoch (as in the paper).
+    initial_outputs : {"robust", "zero"}, default="robust"
+        Outputs of the untrained networks: "robust" starts at the location and scale of the labels with α = 1,
+        "zero" with zero biases.
+    warm_start : bool, default=False
+        Whether a second call of `fit` continues with the networks of the first.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed gives the same model, for any order of the rows and any number of threads.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores.
+    verbose : bool, default=False
+        Whether to print progress to stderr.
 
     Attributes
     ----------
-    networks_ : the trained members.
-    oof_prediction_ : `Prediction` of the training rows by networks that had not seen them.
-    contamination_ : estimated (or given) share of wrong labels; NaN without one.
-    separation_ : the estimate behind it, with its standard error.
-    calibration_ : the map from a network's variance to an honest one.
-    loss_curve_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn's `MLPRegressor`.
+    networks_ : list of Network
+        The trained members.
+    oof_prediction_ : Prediction
+        Out-of-fold predictions of the training rows.
+    contamination_ : float
+        Share of wrong labels, estimated or given; NaN if `contamination=None` or there were too few rows.
+    separation_ : ContaminationEstimate or None
+        The estimate behind `contamination_`, with its standard error.
+    calibration_ : Calibration
+        Map from a network's variance to the variance calibrated on held-out rows.
+    input_scale_ : Scale
+        Center and spread of each column of X.
+    target_scale_ : Scale
+        Center and spread of the labels.
+    loss_curve_ : list of float
+        Mean training loss of the members after each epoch.
+    n_iter_ : int
+        Number of epochs.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
 
     Examples
     --------
@@ -74,35 +136,40 @@ class GCPRegressor(NetworkRegressor):
     (True, True)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **NetworkRegressor._parameter_constraints,
+        "variance": [StrOptions({"prognostic", "student"})],
+    }
+
     def __init__(
         self,
-        hidden_layer_sizes=(64, 64),
+        hidden_layer_sizes: int | Sequence[int] = (64, 64),
         *,
-        activation="relu",
-        solver="adam",
-        learning_rate_init=0.005,
-        learning_rate="cosine",
-        batch_size="auto",
-        max_iter="auto",
-        dropout=0.025,
-        weight_decay=1e-4,
-        shared_trunk=True,
-        n_members=1,
-        out_of_fold=True,
-        contamination="auto",
-        variance="prognostic",
-        target_scaling="robust",
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        tol=1e-4,
-        drop_last=False,
-        initial_outputs="robust",
-        warm_start=False,
-        random_state=None,
-        n_jobs=-1,
-        verbose=False,
-    ):
+        activation: Activation = "relu",
+        solver: Solver = "adam",
+        learning_rate_init: float = 0.005,
+        learning_rate: LearningRate = "cosine",
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int | Literal["auto"] = "auto",
+        dropout: float = 0.025,
+        weight_decay: float = 1e-4,
+        shared_trunk: bool = True,
+        n_members: int = 1,
+        out_of_fold: bool = True,
+        contamination: Contamination = "auto",
+        variance: Literal["prognostic", "student"] = "prognostic",
+        target_scaling: TargetScaling = "robust",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        drop_last: bool = False,
+        initial_outputs: InitialOutputs = "robust",
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+        verbose: bool | int = False,
+    ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.solver = solver
@@ -140,22 +207,17 @@ class GCPRegressor(NetworkRegressor):
         beta = sigma / 2  # eq. (4) at ν = 1
         return (0.0, raw(1.0), raw(_FIRST_ALPHA - _ALPHA_FLOOR), raw(beta - _BETA_FLOOR))
 
-    def _read(self, outputs: np.ndarray) -> Reading:
+    def _decode(self, outputs: FloatArray) -> Decoded:
         m, o_nu, o_alpha, o_beta = np.moveaxis(outputs, -1, 0)
         nu = softplus(o_nu)
         alpha = softplus(o_alpha) + _ALPHA_FLOOR
         beta = softplus(o_beta) + _BETA_FLOOR
         sigma = beta * (nu + 1) / nu  # eq. (4)
-        return Reading(m, prognostic_variance(alpha, sigma), alpha, sigma)
+        return Decoded(m, prognostic_variance(alpha, sigma), alpha, sigma)
 
-    def _predicted(self, reading: Reading) -> Prediction:
-        clean = super()._predicted(reading)
+    def _predicted(self, decoded: Decoded) -> Prediction:
+        clean = super()._predicted(decoded)
         if self.variance == "prognostic" or clean.member_alpha is None or clean.member_sigma is None:
             return clean
         spread = student_variance(clean.member_alpha, clean.member_sigma, finite=True)
         return Prediction(clean.member_mean, spread, alpha=clean.member_alpha, sigma=clean.member_sigma)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.variance not in ("prognostic", "student"):
-            raise ValueError(f"variance is {self.variance!r}; choose 'prognostic' or 'student'")

@@ -1,1 +1,1 @@
-"""Boosted trees with a GCP head: how they grow, and how they are kept."""
+"""Boosted trees with a GCP head: training, and a safe text format."""

@@ -1,20 +1,24 @@
-"""Boosted trees with a GCP head: robust mean and variance of the clean labels, for tables as they come."""
+"""Boosted trees with a GCP head: robust mean and variance of the clean labels, for raw tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators import _preparation
-from levelhead.estimators._base import AuditedRegressor, Reading
-from levelhead.estimators._inputs import explained, n_threads
+from levelhead.estimators._base import AuditedRegressor, Decoded
+from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
+from levelhead.estimators._inputs import explained
+from levelhead.estimators._types import Constraints, Contamination, FloatArray, Seed, Table, Weights
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
@@ -23,55 +27,85 @@ from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance
 
 _FOLDS = 5
-_FEW = 10  # different rows, below which nothing can be held out
+_FEW = 10  # different rows; with fewer, none are held out
 _PASSES_OF_FEW = 4
 _LEAVES, _MORE_LEAVES, _MANY_ROWS = 15, 31, 5000
-# Of few rows, by chance, most labels may be wrong: where many are, a leaf of the scale needs more.
+# In a leaf of few rows, most labels may be wrong by chance: if many labels are wrong, leaves of ln s need more rows.
 _SCALE_ROWS, _MORE_SCALE_ROWS, _VERY_MANY_WRONG = 20, 80, 0.25
-_THREADED_ROWS = 20_000  # with fewer, threads wait for each other longer than they work
-_LARGEST_TARGET = 1e6  # spreads; a label further out is as wrong as this
-_LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, and clean ones should count
+_THREADED_ROWS = 20_000  # with fewer, threads are slower than one thread
+_LARGEST_TARGET = 1e6  # in spreads; labels are clipped here
+_LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, clean ones keep most weight
+_UP_TO_1 = Interval(Real, 0, 1, closed="right")
 
 
 class GCPBoostingRegressor(AuditedRegressor):
     """Robust probabilistic regression by boosted trees with a Student's t.
 
-    Trees give the location m and the scale s of a Student's t with one α for all rows. Five fold models grow in step,
-    each without one fold of the rows, and every label gets its weight from the model that has not seen it: a tree
-    cannot fit a wrong label and then call it right. The members then learn m from all rows, with suspect labels
-    weighted down. The prediction describes the **clean** labels: mean m and the prognostic variance σ/(α − A(α)),
-    equation (6), calibrated on the held-out rows. Needs the extra `boosting` (LightGBM).
+    Trees give the location m and the scale s of a Student's t with one α for all rows. Five fold models are trained
+    together, each without one fold of the rows. Every label gets its weight from the fold model that was not trained
+    on it, so a tree cannot fit a wrong label and then accept it. The members then learn m from all rows, with a
+    smaller weight for labels that are probably wrong. The prediction describes the **clean** labels: mean m and the
+    prognostic variance σ/(α − A(α)), equation (6), calibrated on the held-out rows.
 
-    Gaps (NaN) are met by the trees themselves; columns of categories are split into sets.
+    Missing values (NaN) and columns of categories need no preparation. Needs the extra `boosting` (LightGBM).
 
     Parameters
     ----------
-    learning_rate : step size of the members' trees.
-    max_iter : the most trees of a member; a robust score on held-out rows stops earlier.
-    max_leaf_nodes : leaves of a tree for m; None takes 15, and 31 from 5,000 rows on.
-    min_samples_leaf : trusted rows that a leaf of m needs.
-    max_features : share of the features that a split chooses from.
-    subsample : share of the rows that a tree sees.
-    n_iter_no_change : rounds without a better score on held-out rows before growing stops.
-    n_members : boosted machines, different by their random numbers, whose answers are mixed.
-    contamination : None leaves the variance as the prognostic one; a number is the known share of wrong
-        labels; "auto" estimates it. The latter two calibrate the variance on held-out residuals.
-    categorical_features : "from_dtype" (columns of a frame that hold categories or text), None, or a list of places
-        or names of columns.
-    random_state : seed; the same seed gives the same model, whatever the order of rows or number of threads.
-    n_jobs : threads; -1 means all cores.
+    learning_rate : float, default=0.05
+        Learning rate of the members' trees, above 0 and at most 1.
+    max_iter : int, default=1000
+        Largest number of trees of a member; a robust score on held-out rows stops training earlier.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves of a tree for m. None uses 15, or 31 from 5,000 rows on.
+    min_samples_leaf : int, default=3
+        Smallest number of rows in a leaf of m, counted by the weights of their labels.
+    max_features : float, default=0.6
+        Share of the features that are candidates at a split.
+    subsample : float, default=0.8
+        Share of the rows that are used for a tree.
+    n_iter_no_change : int, default=40
+        Number of rounds without a better score on held-out rows before training stops.
+    n_members : int, default=1
+        Number of boosted models in the ensemble; they differ by their random numbers.
+    contamination : float, "auto" or None, default="auto"
+        Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
+        calibrated on held-out residuals. With None, it is not calibrated.
+    categorical_features : "from_dtype", list of int or str, or None, default="from_dtype"
+        Columns of categories, by position or name. "from_dtype" selects the columns of a frame that hold categories or
+        text.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed gives the same model, for any order of the rows and any number of threads.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores.
 
     Attributes
     ----------
-    mean_forests_, scale_forests_ : the trees for m (one forest a member) and for ln s (their mean counts).
-    shape_ : offset and slope of ln s, and ln α.
-    oof_prediction_ : `Prediction` of the training rows by machines that had not seen them.
-    contamination_ : estimated (or given) share of wrong labels; NaN without one.
-    separation_ : the estimate behind it, with its standard error.
-    calibration_ : the map from a machine's variance to an honest one.
-    n_iter_ : trees of a member.
-    loss_curve_ : mean −ln t of the held-out labels after each round.
-    categories_ : the categories of each categorical column, by its place.
+    mean_forests_ : list of Forest
+        Trees for m, one forest for each member.
+    scale_forests_ : list of Forest
+        Trees for ln s, one forest for each fold model; their mean is used.
+    shape_ : Shape
+        Offset and slope of ln s, and ln α.
+    oof_prediction_ : Prediction
+        Out-of-fold predictions of the training rows.
+    contamination_ : float
+        Share of wrong labels, estimated or given; NaN if `contamination=None` or there were too few rows.
+    separation_ : ContaminationEstimate or None
+        The estimate behind `contamination_`, with its standard error.
+    calibration_ : Calibration
+        Map from a fold model's variance to the variance calibrated on held-out rows.
+    target_scale_ : Scale
+        Center and spread of the labels.
+    n_iter_ : int
+        Number of trees of a member.
+    loss_curve_ : list of float
+        Mean −ln t of the held-out labels after each round.
+    categories_ : dict of int to list
+        Categories of each categorical column, by its position.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
 
     Examples
     --------
@@ -87,27 +121,41 @@ class GCPBoostingRegressor(AuditedRegressor):
     (True, True)
     """
 
-    _fitted_part = "mean_forests_"
+    _fitted_attribute = "mean_forests_"
     mean_forests_: list[Forest]
     scale_forests_: list[Forest]
     shape_: Shape
+    _parameter_constraints: ClassVar[Constraints] = {
+        "learning_rate": [_UP_TO_1],
+        "max_iter": [Whole(1)],
+        "max_leaf_nodes": [Whole(2), None],
+        "min_samples_leaf": [Whole(1)],
+        "max_features": [_UP_TO_1],
+        "subsample": [_UP_TO_1],
+        "n_iter_no_change": [Whole(1)],
+        "n_members": [Whole(1)],
+        "contamination": CONTAMINATION,
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+    }
 
     def __init__(
         self,
-        learning_rate=0.05,
+        learning_rate: float = 0.05,
         *,
-        max_iter=1000,
-        max_leaf_nodes=None,
-        min_samples_leaf=3,
-        max_features=0.6,
-        subsample=0.8,
-        n_iter_no_change=40,
-        n_members=1,
-        contamination="auto",
-        categorical_features="from_dtype",
-        random_state=None,
-        n_jobs=-1,
-    ):
+        max_iter: int = 1000,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 3,
+        max_features: float = 0.6,
+        subsample: float = 0.8,
+        n_iter_no_change: int = 40,
+        n_members: int = 1,
+        contamination: Contamination = "auto",
+        categorical_features: Literal["from_dtype"] | Sequence[int | str] | None = "from_dtype",
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+    ) -> None:
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_leaf_nodes = max_leaf_nodes
@@ -121,22 +169,30 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit the trees to a table.
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+        """Fit the trees.
 
         Parameters
         ----------
-        X : array or frame of shape (n, features): numbers, gaps, and in a frame also categories.
-        y : n labels, some of which may be wrong.
-        sample_weight : n weights ≥ 0; a row of weight 3 counts like three copies, one of weight 0 not at all.
+        X : array-like of shape (n_samples, n_features)
+            Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
+        self._validate_params()
         lightgbm()
-        self._check_parameters()
         X, y, weight = self._checked(X, y, sample_weight, reset=True)
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
@@ -144,31 +200,42 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.target_scale_ = _preparation.target_scale(y, rows, "robust")
         center, spread = self.target_scale_
         target = np.clip((y - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
-        self._forget_contamination()
+        self._reset_contamination()
         visits = rows.index
         given = np.ones(len(visits)) if rows.weight is None else rows.weight[visits].astype(np.float64)
         table, labels, growth = X[visits], target[visits], self._growth(len(visits))
         if rows.n_groups < _FEW:
             growth = replace(growth, row_share=1.0)
-            grown, trusted = self._without_folds(len(labels)), given
+            grown, weight = self._without_folds(len(labels)), given
         else:
             fold = rows.group[visits] % _FOLDS
             rounds = partial(growing.grow, table, labels, given, fold, seed=seed)
-            grown, calibrated = self._learn_from_unseen(labels, rounds, growth, rows.n_groups)
-            trusted = given * self._label_weights(labels, grown, calibrated)
+            grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
+            weight = given * self._label_weights(labels, grown, calibrated)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
-        self.mean_forests_ = self._members(table, labels, trusted, growth, grown.n_passes, seed)
+        self.mean_forests_ = self._members(table, labels, weight, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         if rows.n_groups >= LEAST_ROWS:
-            self._answer_for_training_rows(X, visits, grown)
+            self._predict_training_rows(X, visits, grown)
         return self
 
-    def predict_dist(self, X) -> Prediction:
-        """The distribution of the clean label of every row."""
-        check_is_fitted(self, self._fitted_part)
+    def predict_dist(self, X: Any) -> Prediction:
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
+        check_is_fitted(self, self._fitted_attribute)
         X = self._checked_inputs(X, reset=False)
         mean, trees = self._sums(X)
-        return self._predicted(self._reading(mean, self.shape_.log_scale(trees)))
+        return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)))
 
     # ------------------------------------------------------------------ learning
 
@@ -183,21 +250,21 @@ class GCPBoostingRegressor(AuditedRegressor):
             feature_share=self.max_features,
             row_share=self.subsample,
             patience=self.n_iter_no_change,
-            n_threads=n_threads(self.n_jobs) if n >= _THREADED_ROWS else 1,
+            n_threads=n_threads(self) if n >= _THREADED_ROWS else 1,
             categorical=list(self.categories_),
         )
 
     def _without_folds(self, n: int) -> Grown:
-        """Too few rows to hold any out: a handful of trees, and the spread of the labels as the scale."""
-        nothing = np.zeros(n)
-        return Grown(nothing, nothing, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
+        """Too few rows to hold any out: a few trees, and the spread of the labels as the scale."""
+        zeros = np.zeros(n)
+        return Grown(zeros, zeros, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
 
-    def _learn_from_unseen(
-        self, labels: np.ndarray, grow: Callable[..., Grown], growth: Growth, n_groups: int
-    ) -> tuple[Grown, np.ndarray | None]:
-        """Machines, and honest variances of their residuals; calibration and share of wrong labels on the way.
+    def _learn_from_held_out(
+        self, labels: FloatArray, grow: Callable[..., Grown], growth: Growth, n_groups: int
+    ) -> tuple[Grown, FloatArray | None]:
+        """Train the fold models; learn calibration and share of wrong labels from their held-out residuals.
 
-        No variances where nothing can be said of the share.
+        Returns the calibrated variances too, or None if the share cannot be estimated.
         """
         grown = grow(growth=growth)
         z = labels - grown.mean
@@ -209,64 +276,71 @@ class GCPBoostingRegressor(AuditedRegressor):
             calibrated = self._separate(labels - grown.mean, self._fold_variance(grown))
         return grown, calibrated
 
-    def _fold_variance(self, grown: Grown) -> np.ndarray:
+    def _fold_variance(self, grown: Grown) -> FloatArray:
         log_s = grown.shape.log_scale(grown.trees)
-        return self._reading(grown.mean[None], log_s, grown.shape).variance[0]
+        variance: FloatArray = self._decoded(grown.mean[None], log_s, grown.shape).variance[0]
+        return variance
 
-    def _label_weights(self, labels: np.ndarray, grown: Grown, calibrated: np.ndarray | None) -> np.ndarray:
+    def _label_weights(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray:
         """Weight of each label in the members' trees."""
         z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
         if self.separation_ is None or calibrated is None:
             return growing.residual_ratios(z, log_s, alpha).near
         right = 1 - self.separation_.probability(z, calibrated)
-        # Trees fit single labels, so the probability counts twice, and far labels a little less in any case.
+        # Trees fit single labels, so the probability is squared, and outliers get less weight in any case.
         return right * right * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
 
-    def _members(self, X, labels, weight, growth: Growth, n_passes: int, seed: int) -> list[Forest]:
-        train = lambda k: growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
+    def _members(
+        self, X: Table, labels: FloatArray, weight: FloatArray, growth: Growth, n_passes: int, seed: int
+    ) -> list[Forest]:
+        def train(k: int) -> Forest:
+            return growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
+
         if growth.n_threads > 1 or self.n_members == 1:
             return [train(k) for k in range(self.n_members)]
-        with ThreadPoolExecutor(n_threads(self.n_jobs)) as pool:
+        with ThreadPoolExecutor(n_threads(self)) as pool:
             return list(pool.map(train, range(self.n_members)))
 
-    def _answer_for_training_rows(self, X: np.ndarray, visits: np.ndarray, grown: Grown) -> None:
+    def _predict_training_rows(self, X: FloatArray, visits: NDArray[np.int64], grown: Grown) -> None:
         mean, trees = np.full(len(X), np.nan), np.full(len(X), np.nan)
         mean[visits], trees[visits] = grown.mean, grown.trees
-        never = np.isnan(mean)  # rows of weight 0, which no machine has seen
+        never = np.isnan(mean)  # rows of weight 0, which no fold model predicts
         if never.any():
             members, trees[never] = self._sums(X[never])
             mean[never] = members.mean(axis=0)
-        reading = self._reading(mean[None], self.shape_.log_scale(trees))
-        self.oof_prediction_ = self._predicted(reading)
+        decoded = self._decoded(mean[None], self.shape_.log_scale(trees))
+        self.oof_prediction_ = self._predicted(decoded)
         if self.n_members > 1 and self.separation_ is not None:
             members, _ = self._sums(X[visits])
             relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
             self.disagreement_ = float(min(np.median(relative), 0.5))
 
-    # ------------------------------------------------------------------ answering
+    # ------------------------------------------------------------------ prediction
 
-    def _sums(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the trees for m of each member and those for ln s give, members × rows and rows."""
-        threads = n_threads(self.n_jobs) if len(X) >= _THREADED_ROWS else 1
+    def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
+        threads = n_threads(self) if len(X) >= _THREADED_ROWS else 1
         mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
         if not self.scale_forests_:
             return mean, np.zeros(len(X))
         return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
 
-    def _reading(self, mean: np.ndarray, log_s: np.ndarray, shape: Shape | None = None) -> Reading:
+    def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)
         sigma = alpha * np.broadcast_to(exp(2 * log_s), mean.shape)  # σ/α is the squared scale (3)
-        return Reading(mean, prognostic_variance(alpha, sigma), alpha, sigma)
+        return Decoded(mean, prognostic_variance(alpha, sigma), alpha, sigma)
 
-    def _read(self, outputs: np.ndarray) -> Reading:
-        return self._reading(outputs[..., 0], outputs[..., 1])
+    def _decode(self, outputs: FloatArray) -> Decoded:
+        return self._decoded(outputs[..., 0], outputs[..., 1])
 
-    # ------------------------------------------------------------------ checking
+    # ------------------------------------------------------------------ checks
 
-    def _checked(self, X, y, sample_weight, *, reset: bool):
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
+    ) -> tuple[Table, FloatArray, FloatArray | None]:
         return super()._checked(self._encoded(X, reset=reset), y, sample_weight, reset=reset)
 
-    def _checked_inputs(self, X, *, reset: bool) -> np.ndarray:
+    def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
         with explained(X):
             X = validate_data(
                 self, self._encoded(X, reset=reset), dtype=[np.float64], reset=reset, ensure_all_finite=False
@@ -278,26 +352,9 @@ class GCPBoostingRegressor(AuditedRegressor):
             self.categories_ = categories.learn(X, self.categorical_features)
         return categories.encode(X, self.categories_)
 
-    def _finite_inputs(self, X: np.ndarray) -> np.ndarray:
-        """Gaps are welcome, infinities are not."""
+    def _finite_inputs(self, X: Table) -> Table:
+        """NaN is allowed, infinity is not."""
         X = np.array(X, dtype=np.float64)
-        X[np.isnan(X)] = np.nan  # one gap is like another
+        X[np.isnan(X)] = np.nan  # one bit pattern for all NaN, so that row keys agree
         super()._finite_inputs(np.where(np.isnan(X), 0.0, X))
         return X
-
-    def _check_parameters(self) -> None:
-        n_threads(self.n_jobs)
-        for name in ("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_iter_no_change", "n_members"):
-            value, least = getattr(self, name), 2 if name == "max_leaf_nodes" else 1
-            if value is None and name == "max_leaf_nodes":
-                continue
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
-        for name in ("learning_rate", "max_features", "subsample"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < float(value) <= 1:
-                raise ValueError(f"{name} is {value!r}; give a number above 0, at most 1")
-        share = self.contamination
-        known = share is None or share == "auto"
-        if not known and not (isinstance(share, Real) and 0 <= float(share) < 1):
-            raise ValueError(f"contamination is {share!r}; give None, 'auto' or a share from 0 to below 1")

@@ -1,27 +1,26 @@
-"""Columns of categories as the codes that trees split into sets; what was never seen becomes a gap."""
+"""Columns of categories as integer codes for the trees; unknown categories become NaN."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _NAMED_TYPES = ("category", "categorical", "enum", "str", "string", "utf8")
 
 
 def learn(X: Any, which: Any) -> dict[int, list[Any]]:
-    """The categories of every categorical column, by its place.
+    """The categories of every categorical column, by its position.
 
-    `which` is "from_dtype" (columns of a frame that hold categories or text), None, or places or names of columns.
+    `which` is "from_dtype" (columns of a frame that hold categories or text), None, or positions or names of columns.
     """
-    if isinstance(which, str) and which != "from_dtype":
-        raise ValueError(f"categorical_features is {which!r}; give 'from_dtype', None, or a list of columns")
     if which is None or (isinstance(which, str) and not hasattr(X, "columns")):
         return {}
     columns = _columns(X)
     if isinstance(which, str):
-        places = [k for k, name in enumerate(columns) if _is_named(X, name)]
+        positions = [k for k, name in enumerate(columns) if _is_named(X, name)]
     else:
-        places = [_place(columns, given) for given in which]
-    return {k: _categories(_cells(X, columns, k)) for k in places}
+        positions = [_position(columns, given) for given in which]
+    return {k: _categories(_cells(X, columns, k)) for k in positions}
 
 
 def encode(X: Any, categories: dict[int, list[Any]]) -> Any:
@@ -30,7 +29,7 @@ def encode(X: Any, categories: dict[int, list[Any]]) -> Any:
         return X
     columns = _columns(X)
     if max(categories) >= len(columns):
-        raise ValueError(f"X has {len(columns)} columns, but column {max(categories)} was one of categories")
+        raise ValueError(f"X has {len(columns)} columns, but column {max(categories)} was categorical in fit")
     coded = {k: _codes(_cells(X, columns, k), known) for k, known in categories.items()}
     if hasattr(X, "with_columns"):
         return X.with_columns(**{columns[k]: codes for k, codes in coded.items()})
@@ -48,7 +47,7 @@ def _columns(X: Any) -> list[Any]:
     return list(range(np.shape(X)[1])) if np.ndim(X) == 2 else []
 
 
-def _place(columns: list[Any], given: Any) -> int:
+def _position(columns: list[Any], given: Any) -> int:
     if given in columns:
         return columns.index(given)
     if isinstance(given, (int, np.integer)) and 0 <= int(given) < len(columns):
@@ -56,29 +55,29 @@ def _place(columns: list[Any], given: Any) -> int:
     raise ValueError(f"categorical_features names {given!r}, but X has the columns {columns}")
 
 
-def _cells(X: Any, columns: list[Any], k: int) -> np.ndarray:
+def _cells(X: Any, columns: list[Any], k: int) -> NDArray[Any]:
     return np.asarray(
         X[columns[k]] if hasattr(X, "columns") else np.asarray(X, dtype=object)[:, k], dtype=object
     )
 
 
 def _is_named(X: Any, name: Any) -> bool:
-    """Whether a column of a frame holds names rather than numbers."""
+    """Whether a column of a frame holds categories or text."""
     kind = str(X[name].dtype).lower()
     if kind == "object":
         return any(isinstance(value, str) for value in X[name])
     return kind.partition("(")[0].partition("[")[0] in _NAMED_TYPES
 
 
-def _is_gap(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     return value is None or value != value or str(value) == "<NA>"
 
 
-def _categories(cells: np.ndarray) -> list[Any]:
-    known = {value for value in cells.tolist() if not _is_gap(value)}
+def _categories(cells: NDArray[Any]) -> list[Any]:
+    known = {value for value in cells.tolist() if not _is_missing(value)}
     return sorted(known, key=lambda value: (type(value).__name__, value))
 
 
-def _codes(cells: np.ndarray, known: list[Any]) -> np.ndarray:
+def _codes(cells: NDArray[Any], known: list[Any]) -> NDArray[Any]:
     code = {value: float(k) for k, value in enumerate(known)}
-    return np.array([np.nan if _is_gap(value) else code.get(value, np.nan) for value in cells.tolist()])
+    return np.array([np.nan if _is_missing(value) else code.get(value, np.nan) for value in cells.tolist()])

@@ -1,7 +1,7 @@
-"""Boosted trees as plain text that is safe to read, whoever wrote it.
+"""Boosted trees as plain text that is safe to read from any source.
 
 LightGBM reads models with compiled code that follows the indices in them. A `Forest` therefore parses its text into
-numbers, checks every tree, and writes the text anew from these numbers: LightGBM reads only what was understood.
+numbers, checks every tree, and writes new text from these numbers: LightGBM reads only text that was checked.
 """
 
 import re
@@ -21,7 +21,10 @@ MOST_FEATURES = 2**20
 _NUMBER = r"-?(?:[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?|inf)"
 _LINE = re.compile(rf"([a-z_]+)=((?:{_NUMBER})(?: {_NUMBER})*)?")
 _INTEGERS = re.compile(r"-?[0-9]{1,18}(?: -?[0-9]{1,18})*")
-_CATEGORICAL, _DECISIONS = 1, 16  # bits of a decision: categorical, default left, two for how gaps are met
+_CATEGORICAL, _DECISIONS = (
+    1,
+    16,
+)  # bits of a decision: categorical, default left, two for the kind of missing values
 _USED = re.compile(
     "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
     "|cat_threshold)=.+$",
@@ -32,7 +35,7 @@ _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
 
 
 def lightgbm() -> Any:
-    """The library, or an error that says how to get it."""
+    """Import LightGBM; if it is missing, the error names the extra to install."""
     return needed("lightgbm", "GCPBoostingRegressor", "boosting")
 
 
@@ -42,8 +45,10 @@ class Forest:
 
     Attributes
     ----------
-    n_features : columns that it looks at.
-    text : the trees, in LightGBM's notation.
+    n_features : int
+        Number of columns of X.
+    text : str
+        The trees, in LightGBM's text format.
     """
 
     n_features: int
@@ -62,7 +67,7 @@ class Forest:
 
     @classmethod
     def each(cls, booster: Any, n_rounds: int) -> list["Forest"]:
-        """The same for each of the quantities that a booster grows in step."""
+        """One forest for each class of a booster."""
         n = booster.num_model_per_iteration()
         text = booster.model_to_string(num_iteration=n_rounds)
         first, last = text.index("\nTree=0\n") + 1, text.index("\nend of trees")
@@ -74,7 +79,7 @@ class Forest:
 
     @classmethod
     def _trusted(cls, n_features: int, text: str) -> "Forest":
-        """Of trees that were grown here, which need no check."""
+        """A forest of trees that LightGBM has just trained, which need no check."""
         forest = object.__new__(cls)
         object.__setattr__(forest, "n_features", n_features)
         object.__setattr__(forest, "text", text)
@@ -85,12 +90,12 @@ class Forest:
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are."""
+        """Number of trees."""
         return self.text.count("\n\n") + 1
 
     @cached_property
     def _features(self) -> NDArray[np.int64]:
-        """Columns that splits look at: LightGBM gets no others, so its memory is bounded by the text."""
+        """Columns that splits use: LightGBM gets no others, so its memory is bounded by the text."""
         used = {int(feature) for line in _SPLITS.findall(self.text) for feature in line.split()}
         return np.array(sorted(used or {0}))
 
@@ -107,13 +112,13 @@ class Forest:
         return lightgbm().Booster(model_str=f"{header}{''.join(trees)}end of trees\n")
 
     def predict(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
-        """The sum for every row."""
+        """The sum of all trees for every row."""
         used = X if len(self._features) == X.shape[1] else np.ascontiguousarray(X[:, self._features])
         return np.asarray(self._booster.predict(used, num_threads=n_threads), dtype=np.float64)
 
 
 def _rewritten(block: str, n_features: int) -> str:
-    """One tree, written anew from its numbers; refuses what no tree can be."""
+    """Parse, check and rewrite one tree."""
     lines = [_LINE.fullmatch(line) for line in block.split("\n")]
     if not all(lines):
         raise ValueError(f"a tree has the line {block.split(chr(10))[lines.index(None)][:80]!r}")
@@ -141,7 +146,7 @@ def _rewritten(block: str, n_features: int) -> str:
 
 
 def _check_nodes(nodes: dict[str, NDArray[np.int64]], n_features: int) -> None:
-    """Every node and every leaf hangs on one node before it, so that each way down ends at a leaf."""
+    """Every node and every leaf has one parent, which comes before it, so that each path ends at a leaf."""
     left, right = nodes["left_child"], nodes["right_child"]
     n = len(left)
     parents = np.arange(n)
@@ -152,12 +157,12 @@ def _check_nodes(nodes: dict[str, NDArray[np.int64]], n_features: int) -> None:
         not np.array_equal(np.sort(children), expected)
         or not (below | (children > np.concatenate([parents, parents]))).all()
     ):
-        raise ValueError("the nodes of a tree do not hang together")
+        raise ValueError("the nodes of a tree are not connected")
     features, decisions = nodes["split_feature"], nodes["decision_type"]
     if features.min() < 0 or features.max() >= n_features:
-        raise ValueError(f"a tree asks for feature {features.max()} of {n_features}")
+        raise ValueError(f"a tree uses feature {features.max()} of {n_features}")
     if decisions.min() < 0 or decisions.max() >= _DECISIONS or ((decisions >> 2) == 3).any():
-        raise ValueError("a tree has a kind of decision that there is not")
+        raise ValueError("a tree has an unknown kind of decision")
 
 
 def _sets_of_categories(
@@ -175,7 +180,7 @@ def _sets_of_categories(
     if not ascending or not np.array_equal(np.sort(threshold[categorical]), np.arange(n)):
         raise ValueError("the sets of categories of a tree do not fit its splits")
     if words.min() < 0 or words.max() >= 2**32:
-        raise ValueError("the sets of categories of a tree are no words of 32 bits")
+        raise ValueError("the sets of categories of a tree are not 32-bit words")
     return {"cat_boundaries": bounds, "cat_threshold": words}
 
 
@@ -194,7 +199,7 @@ def _floats(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
 
 
 def _written(numbers: NDArray[Any]) -> str:
-    """Seventeen digits, which give back every float exactly."""
+    """Seventeen digits, which represent every float exactly."""
     if numbers.dtype.kind == "i":
         return " ".join(map(str, numbers.tolist()))
     return " ".join(f"{number:.17g}" for number in numbers.tolist())

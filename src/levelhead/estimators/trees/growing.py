@@ -1,11 +1,11 @@
 """How boosted trees learn m, ln s and α of Student's t from labels some of which are wrong.
 
-Trees fit whatever they are shown, so nothing here is learnt from residuals of labels that a tree has seen. Several
-machines grow in step, each without one fold of the rows; together they give every row a residual z by a machine
-that has not seen its label. LightGBM grows them as the classes of one booster, in which the labels of its fold have
-no weight for a machine: no more than one call a round, whatever their number. From these residuals come
+Trees can fit any label that they are trained on, so only residuals of held-out labels are used here. Several fold
+models are trained together, each without one fold of the rows; they give every row an out-of-fold residual z.
+LightGBM trains them as the classes of one booster, in which the labels of a model's own fold have weight 0: this
+takes one call per round for any number of folds. From these residuals come
 
-- the trust w = 1/(1 + z²/(2αs²)) in each label, the Student weight (2α+1)/(2αs² + z²) up to a factor that does not
+- the weight w = 1/(1 + z²/(2αs²)) of each label, the Student weight (2α+1)/(2αs² + z²) up to a factor that does not
   depend on z: the next trees for m are a weighted least-squares fit, a Newton step that is bounded for any residual;
 - the trees for ln s, by natural-gradient steps in large leaves, which cannot isolate single labels;
 - offset and slope of ln s, and one α for all rows, by Fisher scoring (`theory.student`);
@@ -27,8 +27,8 @@ FloatArray = NDArray[np.float64]
 Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # of predictions: first and second
 
 _ALPHAS = (0.1, 50.0)
-_WARM_UP = 20  # steps of m before α moves: until then, residuals are signal rather than noise
-_FIRST_RATE = 3.0  # of the machines that only serve to judge labels, relative to the members'
+_WARM_UP = 20  # steps of m before α changes: until then, residuals are signal rather than noise
+_FIRST_RATE = 3.0  # learning rate of the fold models, which only judge labels, relative to the members'
 _SCALE_RATE = 0.15
 _STEPS = 3  # of the trees for m to one of those for ln s
 _SCALE_LEAVES = (4, 31)  # fewest and most
@@ -36,15 +36,15 @@ _ROWS_PER_SCALE_LEAF = 250
 _ROWS_OF_CATEGORY = 10
 _LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
 _LARGEST_SLOPE = 1.2
-_OFFSETS = (-14.0, 14.0)  # of ln s: labels that are met exactly must not make the likelihood unbounded
-_GAIN = 1e-4  # a smaller gain of −ln t is none
+_OFFSETS = (-14.0, 14.0)  # of ln s: labels that are predicted exactly must not make the likelihood unbounded
+_GAIN = 1e-4  # a smaller decrease of −ln t is not an improvement
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Settings of the trees of m; a leaf needs so many fully trusted rows, or more that are trusted less.
+    """Settings of the trees of m; `rows_in_leaf` counts rows by the weights of their labels.
 
-    A leaf of the scale needs `rows_in_scale_leaf`, trusted or not.
+    `rows_in_scale_leaf`, for the trees of ln s, does not depend on these weights.
     """
 
     rate: float
@@ -77,7 +77,7 @@ class Growth:
             "feature_fraction_bynode": self.feature_share,
             "bagging_fraction": self.row_share,
             "bagging_freq": int(self.row_share < 1),
-            # LightGBM's defaults (100, 10, 10) would see no category in a table of some hundred rows.
+            # LightGBM's defaults (100, 10, 10) would ignore all categories in a table of a few hundred rows.
             "min_data_per_group": _ROWS_OF_CATEGORY,
             "cat_smooth": 2.0,
             "cat_l2": 1.0,
@@ -89,7 +89,8 @@ class Growth:
             seed,
             num_leaves=int(np.clip(n // _ROWS_PER_SCALE_LEAF, *_SCALE_LEAVES)),
             learning_rate=_SCALE_RATE,
-            # LightGBM guesses the rows of a leaf from its weights and miscounts those without any; weights are sure.
+            # LightGBM estimates the rows of a leaf from their weights and miscounts rows of weight 0; sums of weights
+            # are exact.
             min_data_in_leaf=1,
             min_sum_hessian_in_leaf=float(self.rows_in_scale_leaf),
             feature_fraction_bynode=1.0,
@@ -116,7 +117,7 @@ class Shape(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """What the machines that each left out a fold have found: for every row, without its label."""
+    """What the fold models predict for every row that they did not train on."""
 
     mean: FloatArray
     trees: FloatArray
@@ -127,18 +128,21 @@ class Grown(NamedTuple):
 
 
 def residual_ratios(z: FloatArray, log_s: FloatArray, alpha: float) -> student.Ratios:
-    """What the loss needs of residuals z at scales s; `near` is the Student weight, 1 for a residual of 0."""
+    """Terms of the loss for residuals z at scales s; `near` is the Student weight, 1 for a residual of 0."""
     return student.ratios(z * exp(-log_s), alpha)
 
 
 def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArray, *, warm: bool) -> Shape:
-    """One step of Fisher scoring for offset, slope and, if `warm`, ln α, cut at a safe length.
+    """One step of Fisher scoring for offset, slope and, if `warm`, ln α, clipped to a safe length.
 
-    The slope turns around the mean of the trees, so that cutting its step does not throw the offset off.
+    The slope is taken around the mean of the trees, so that clipping its step does not change the offset.
     """
     alpha = shape.alpha
     at = residual_ratios(z, shape.log_scale(trees), alpha)
-    mean = lambda values: float(np.average(values, weights=weight))
+
+    def mean(values: FloatArray) -> float:
+        return float(np.average(values, weights=weight))
+
     center = mean(trees)
     around = trees - center
     of_scale = student.by_log_scale(at, alpha)
@@ -157,7 +161,7 @@ def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArr
 
 
 def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[float, float]:
-    """The solution of two equations, by Cramer's rule: LAPACK rounds as the processor likes."""
+    """The solution of two equations, by Cramer's rule: LAPACK rounds differently on different processors."""
     (a, b), (c, d) = matrix
     determinant = a * d - b * c
     return (d * vector[0] - b * vector[1]) / determinant, (a * vector[1] - c * vector[0]) / determinant
@@ -166,7 +170,7 @@ def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[float, float]:
 def grow(
     X: FloatArray, y: FloatArray, weight: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int
 ) -> Grown:
-    """Machines that each leave out a fold, in step, until their unseen labels are met no better.
+    """Train fold models together until the score on their held-out labels stops improving.
 
     `y` is scaled to location 0 and spread 1; `fold` counts from 0.
     """
@@ -174,7 +178,7 @@ def grow(
     scale_trees = _Trees(growth.scale_parameters(seed, len(y)), mean_trees.booster.train_set, fold)
     n_passes = max(1, round(growth.n_trees / _FIRST_RATE / _STEPS))
     mean, trees, shape = np.zeros(len(y)), np.zeros(len(y)), Shape(0.0, 1.0, 0.0)
-    even = weight / weight.mean()  # a leaf of the scale needs so much of it as it needs rows
+    even = weight / weight.mean()  # mean 1, so that a sum of weights counts like a number of rows
     scores: list[float] = []
     best = Grown(mean, trees, shape, [], 0, scores)
     for k in range(n_passes):
@@ -205,42 +209,36 @@ def finish(
         X, y, weight=weight / weight.mean(), params=parameters, categorical_feature=list(growth.categorical)
     )
     n_trees = min(growth.n_trees, round(_FIRST_RATE * _STEPS * n_passes))
-    # A booster that is kept as it is spares writing and reading all trees once more.
+    # Without this, LightGBM would write and read all trees once more.
     return Forest.of(lgb.train(parameters, table, n_trees, keep_training_booster=True), n_trees)
 
 
 class _Trees:
-    """Machines in one booster, which share the bins: to each, the labels of its own fold weigh nothing.
+    """Fold models in one booster, which share the bins; for each, the labels of its own fold have weight 0.
 
-    They are told the gradients, rows × machines, and tell what each row gets from the machine that leaves it out.
+    A step takes the gradients, shape (rows, folds), and returns the out-of-fold prediction of every row.
     """
 
     def __init__(self, parameters: dict[str, Any], table: Any, fold: NDArray[np.int64]) -> None:
-        n_machines = int(fold.max()) + 1
-        self.booster = lightgbm().Booster(parameters | {"num_class": n_machines}, table)
-        self._seen = np.asfortranarray(fold[:, None] != np.arange(n_machines))  # in LightGBM's order
+        n_folds = int(fold.max()) + 1
+        self.booster = lightgbm().Booster(parameters | {"num_class": n_folds}, table)
+        self._seen = np.asfortranarray(fold[:, None] != np.arange(n_folds))  # in LightGBM's order
         self._own = np.arange(len(fold)), fold
 
     def step(self, gradients: Gradients) -> FloatArray:
-        self.grow(gradients)
-        return self.unseen()
-
-    def grow(self, gradients: Gradients) -> None:
         self.booster.update(fobj=lambda at, _: [self._seen * part for part in gradients(at)])
+        self.booster.eval_train(feval=self._store)
+        return self._held_out
 
-    def unseen(self) -> FloatArray:
-        self.booster.eval_train(feval=self._notice)
-        return self._told
-
-    def _notice(self, at: FloatArray, _: Any) -> tuple[str, float, bool]:
-        self._told: FloatArray = at[self._own]
-        return "unseen", 0.0, False
+    def _store(self, at: FloatArray, _: Any) -> tuple[str, float, bool]:
+        self._held_out: FloatArray = at[self._own]
+        return "unused", 0.0, False
 
 
 def _mean_trees(
     X: FloatArray, y: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int, rate: float
 ) -> _Trees:
-    """Machines for m that have yet to grow, at `rate` times the members' step, with bins of all rows."""
+    """Untrained fold models for m, with `rate` times the members' learning rate and bins of all rows."""
     parameters = growth.parameters(seed, learning_rate=min(1.0, rate * growth.rate))
     categorical = list(growth.categorical)
     table = lightgbm().Dataset(X, y, params=parameters, categorical_feature=categorical, free_raw_data=False)

@@ -140,7 +140,7 @@ def recipe(method: str, dataset: str, hyperparameters: Chosen = PAPER) -> Any:
 
 def paper_network(family: str, chosen: Hyperparameters, batch_size: int, n_members: int = 1) -> Any:
     """One hidden layer of 50 units for each quantity, trained as in appendix F."""
-    robustness = {_ROBUSTNESS[family]: chosen.robustness} if family in _ROBUSTNESS else {}
+    robustness: dict[str, Any] = {_ROBUSTNESS[family]: chosen.robustness} if family in _ROBUSTNESS else {}
     return _REGRESSORS[family](
         (50,),
         shared_trunk=False,
