@@ -29,8 +29,8 @@ def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
     last = model[-1] if steps else model
     if not isinstance(last, NetworkRegressor):
         raise ValueError(
-            f"a time budget chooses the epochs of networks, and {type(last).__name__} has none; take GCPRegressor, or "
-            "call fit without a budget"
+            f"a time budget sets the number of epochs of a network, and {type(last).__name__} has none; use "
+            "GCPRegressor, or call fit without a budget"
         )
     ready = model[:-1].fit_transform(X, y) if steps and len(steps) > 1 else X
     prepared = time.perf_counter() - began

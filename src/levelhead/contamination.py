@@ -176,7 +176,7 @@ class Shifted(Contamination):
         """The label ± k noise standard deviations."""
         if rows.noise_std is None:
             raise ValueError(
-                "a shift is measured in noise standard deviations: give noise_std, one number a row "
+                "a shift is measured in noise standard deviations: give noise_std, one number per row "
                 "(known for the sets of levelhead.datasets.synthetic and heteroscedastic)"
             )
         sign = 1.0 if self.one_sided else rng.choice([-1.0, 1.0], size=rows.chosen.size)

@@ -216,7 +216,7 @@ def rents(
     """
     if n < 1 or not 0 <= contamination <= 1 or not 0 <= missing < 1:
         raise ValueError(
-            f"n is {n}, contamination {contamination}, missing {missing}; n must be at least 1, the others shares"
+            f"n is {n}, contamination {contamination}, missing {missing}; n must be at least 1, the others fractions"
         )
     rng = _checks.generator(random_state)
     area, gas = rng.uniform(20, 150, n), rng.integers(0, 2, n)
@@ -273,7 +273,7 @@ def _by_hand(table: Table, folder: Path, url: str) -> str:
     searched = os.environ.get(ENVIRONMENT) or "not set"
     return (
         f"{table.name} is neither in {ENVIRONMENT} ({searched}) nor in the cache ({folder}), and {url} "
-        f"cannot be reached. By hand: save the table as {folder / file}, or as {file} in a folder named by "
+        f"cannot be reached. To add it by hand, save the table as {folder / file}, or as {file} in a folder named by "
         f"{ENVIRONMENT}; {table.n_rows} rows in the order of the origin, columns {','.join(table.columns)}"
     )
 

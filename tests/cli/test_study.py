@@ -60,7 +60,7 @@ def test_looking_makes_no_file(call, tmp_path: Path) -> None:
     for command in ("status", "table", "compare"):
         done = call("study", command, cwd=tmp_path)
         assert done.code == 1
-        assert "table1.db is not there; give --store FILE" in done.err
+        assert "table1.db does not exist; give --store FILE" in done.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -102,7 +102,7 @@ def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> No
         assert (tmp_path / name).read_bytes().startswith(head)
     done = call("study", "figure", 3, "--from", "t.csv", "--out", "x.gif", cwd=tmp_path)
     assert done.code == 1
-    assert "x.gif should end in one of .svg, .png, .pdf" in done.err
+    assert "x.gif has an unknown file type; the name must end in one of .svg, .png, .pdf" in done.err
 
 
 @pytest.mark.usefixtures("public_data")
@@ -129,7 +129,7 @@ def test_words_that_are_no_names(call, folder: Path) -> None:
         assert hint in done.err
     empty = call("study", "table", "--contamination", "cluster", cwd=folder)
     assert empty.code == 1
-    assert "there are no results of this kind (Cluster(offset=8.0, width=0.1))" in empty.err
+    assert "no results match this selection (Cluster(offset=8.0, width=0.1))" in empty.err
 
 
 @pytest.mark.usefixtures("public_data")
@@ -164,7 +164,7 @@ def test_the_slice_tells_whether_its_marks_are_met(call, tmp_path: Path) -> None
                 store.record(spec, Outcome(spec.digest, Result({spec.method: m}, 0.1), None, 0.1, "", {}))
         done = call("study", "slice", "--store", f"{name}.db", cwd=tmp_path)
         assert done.code == code, done.err
-        assert ("All marks are met." if code == 0 else "A mark is missed.") in done.out
+        assert ("All targets are met." if code == 0 else "A target is missed.") in done.out
         told = call("study", "slice", "--store", f"{name}.db", "--json", cwd=tmp_path)
         assert told.json["met"] is (code == 0)
         assert len(told.json["cells"]) == 4
@@ -190,18 +190,18 @@ def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, mon
     Store(tmp_path / "tuned.db").close()
     store = ("--store", "tuned.db", "--hyperparameters", "grid.csv", "--shares", 5)
     told = call("study", "status", *part[:-2], *store, "--json", cwd=tmp_path).json
-    assert told["lines"] == [
+    assert told["by_method"] == [
         {"dataset": "yacht", "method": "Beta (tuned)", "done": 0, "failed": 0, "missing": 1}
     ]
     wrong = call("study", "status", *store, "--label", "tuned", cwd=tmp_path)
     assert wrong.code == 1
-    assert "it must hold {method}" in wrong.err
+    assert "it must contain {method}" in wrong.err
 
 
 def test_pages_need_results(call, tmp_path: Path) -> None:
     done = call("study", "pages", tmp_path, cwd=tmp_path)
     assert done.code == 1
-    assert "make it with levelhead study export" in done.err
+    assert "create it with levelhead study export" in done.err
 
 
 def test_pages_from_an_export(call, folder: Path, tmp_path: Path) -> None:
@@ -257,6 +257,6 @@ def test_a_damaged_study_is_one_line(tmp_path: Path, call) -> None:
         done = call("study", *command.split(), "--store", "study.db", cwd=tmp_path)
         assert done.code == 1
         assert done.err.startswith(
-            "levelhead: study.db is damaged (database disk image is malformed); use a copy"
+            "levelhead: study.db is damaged (database disk image is malformed); use a backup"
         )
         assert done.err.count("\n") == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-PANELS = ("labels", "scores", "sureness", "spread", "trust", "retention", "calibration")
+PANELS = ("labels", "scores", "probability", "spread", "alpha", "retention", "calibration")
 
 
 def rows(page: Any, column: int = 0) -> list[str]:
@@ -58,7 +58,7 @@ def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:
         f"About {100 * audited.audit.contamination:.1f} % of labels look wrong "
         f"({100 * low:.1f} to {100 * high:.1f} %)"
     )
-    assert f"called wrong\n{audited.audit.is_label_issue.sum()}\n" in page.inner_text(".tiles")
+    assert f"flagged\n{audited.audit.is_label_issue.sum()}\n" in page.inner_text(".tiles")
     for name in PANELS:
         page.locator(f"#{name}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{name} .main-svg")
@@ -144,7 +144,7 @@ def test_a_click_on_a_point_chooses_its_row(opened, audited) -> None:
     )
     page.mouse.move(x, y)
     page.wait_for_selector("#labels .hovertext")
-    assert page.text_content("#labels .hovertext") == f"row {audited.place[label] + 1}, called wrong"
+    assert page.text_content("#labels .hovertext") == f"row {audited.place[label] + 1}, flagged"
     page.mouse.click(x, y)
     settled(page, lambda: page.inner_text("#detail-title").startswith(f"Row {audited.place[label] + 1} "))
 

@@ -30,15 +30,13 @@ def audit(
 ) -> None:
     """Find the wrong labels of a table.
 
-    Writes report.html, a page to work through the suspect labels in a browser; labels.csv, a row for each of
-    them, the most suspect first; and a picture, audit.png. Rows are counted from 1, the header not counted.
+    Writes three files. report.html: a page for the browser, to review the flagged labels one by one. labels.csv: one
+    row per flagged label, the most suspect first. audit.png: a figure. Row 1 is the first row after the header.
     """
     paths = out / "report.html", out / "labels.csv", out / "audit.png"
     output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
-        raise ValueError(
-            f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
-        )
+        raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
     from levelhead.auditing import judge  # loads scipy, which `--help` need not wait for
     from levelhead.audits import LEAST_ROWS
@@ -92,9 +90,9 @@ def _tell(
                 "estimator": estimator,
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
-                "called_wrong": len(suspects),
+                "flagged": len(suspects),
                 "false_alarm_rate": level,
-                "suspect_rows": suspects["row"].tolist(),
+                "flagged_rows": suspects["row"].tolist(),
                 "remarks": table.remarks,
                 "files": [str(path) for path in paths],
             }
@@ -104,12 +102,12 @@ def _tell(
         screen.note(remark)
     screen.say(
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
-        f"{len(suspects):,} are called wrong (expecting at most {level:.0%} false alarms among them)."
+        f"{len(suspects):,} are flagged (at most {level:.0%} of them are expected to be false alarms)."
     )
     if len(suspects):
         _show(suspects, named=table.identity is not None)
     screen.say(f"Wrote {paths[1]} and {paths[2]}.")
-    screen.say(f"Next: open {paths[0]} in a browser, to work through the suspects.")
+    screen.say(f"Next: open {paths[0]} in a browser to review them.")
 
 
 def _show(suspects: Any, named: bool) -> None:
@@ -117,8 +115,10 @@ def _show(suspects: Any, named: bool) -> None:
     columns = [*suspects.columns[: 2 if named else 1], "given_label", "predicted_label", "std", "p_outlier"]
     shown = suspects[columns].head(_ON_SCREEN)
     screen.table(
-        f"Most suspect of {len(suspects):,}" if len(suspects) > len(shown) else "Suspect",
-        [*columns[:-4], "given", "expected", "± std", "probability"],
+        f"Top {len(shown)} of {len(suspects):,} flagged labels"
+        if len(suspects) > len(shown)
+        else "Flagged labels",
+        [*columns[:-4], "given", "expected", "± std", "P(wrong)"],
         [(*row[:-4], *map(_short, row[-4:])) for row in shown.itertuples(index=False)],
     )
 

@@ -19,7 +19,7 @@ _FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "test", "torch-dev")
 
 @screen.command
 def doctor(as_json: options.Json = False) -> None:
-    """Show versions, threads, compiled kernels, optional extras, and where data is looked for."""
+    """Show versions, threads, compiled kernels, optional extras, and where data sets are searched for."""
     packages = _requirements()
     told: dict[str, Any] = {
         "versions": {
@@ -90,7 +90,7 @@ def _kernels() -> dict[str, Any]:
     from levelhead import engine
 
     compiled: dict[str, str] = {}
-    folder = "none: every process compiles for itself"
+    folder = "none: every process compiles again"
     for module in pkgutil.iter_modules(engine.__path__):
         for name, member in vars(importlib.import_module(f"{engine.__name__}.{module.name}")).items():
             file = getattr(getattr(member, "_cache", None), "_cache_file", None)
@@ -106,5 +106,5 @@ def _data() -> dict[str, str]:
     found = {datasets.ENVIRONMENT: named or "not set", "cache": str(folders[-1])}
     for name in datasets.TABLES:
         here = [folder for folder in folders if (folder / f"{name}.csv").is_file()]
-        found[name] = str(here[0] / f"{name}.csv") if here else "not here; downloaded when first used"
+        found[name] = str(here[0] / f"{name}.csv") if here else "not found; will be downloaded on first use"
     return found

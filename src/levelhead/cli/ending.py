@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-NO_MEMORY = "give a table with fewer rows or columns, or use a machine with more memory"
+NO_MEMORY = "use a table with fewer rows or columns, or a computer with more memory"
 
 _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 _UNDISTURBED = {"_frozen_importlib", "importlib._bootstrap", "levelhead._files"}

@@ -13,13 +13,13 @@ from levelhead.cli import options, output, screen
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _NOTHING: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "alpha")}
 _MEANING = {
-    "rmse": "error of the mean; wrong labels count in full",
-    "robust_r2": "1 is perfect, 0 a constant; wrong labels hardly count",
-    "retention_auc": "mean RMSE while the most uncertain rows are left out",
-    "ause": "how far that is above the best order of rows; 0 is perfect",
-    "nll": "-ln of the predicted density; wrong labels count in full",
-    "crps": "error of the whole distribution, in units of the label",
-    "calibration_error": "0 is perfect, 0.5 the worst",
+    "rmse": "root mean squared error; sensitive to wrong labels",
+    "robust_r2": "1 is perfect, 0 as good as a constant; robust against wrong labels",
+    "retention_auc": "mean RMSE while the most uncertain rows are left out one by one",
+    "ause": "the same, minus that of the best possible order; 0 is perfect",
+    "nll": "negative log-likelihood; sensitive to wrong labels",
+    "crps": "error of the predicted distribution, in units of the label",
+    "calibration_error": "mean distance from the calibration line; 0 is perfect, 0.5 the worst",
 }
 _SHARES_DROPPED = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -39,7 +39,7 @@ def fit(
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
 ) -> None:
-    """Fit a model to a table some of whose labels may be wrong."""
+    """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
@@ -48,7 +48,7 @@ def fit(
         levelhead.save(model, partial)
     told = {
         "rows": len(table.y),
-        "inputs": list(table.X.columns),
+        "features": list(table.X.columns),
         "estimator": why(model),
         "contamination": model[-1].contamination_,
         "seconds": time.perf_counter() - began,
@@ -61,12 +61,12 @@ def fit(
     for remark in (*table.remarks, f"Estimator: {why(model)}."):
         screen.note(remark)
     wrong = (
-        f", about {told['contamination']:.1%} of the labels wrong"
+        f"; about {told['contamination']:.1%} of the labels look wrong"
         if np.isfinite(told["contamination"])
         else ""
     )
     screen.say(
-        f"Fitted {len(table.y):,} rows with {table.X.shape[1]} inputs in {told['seconds']:.0f} s{wrong}."
+        f"Fitted {len(table.y):,} rows with {table.X.shape[1]} features in {told['seconds']:.0f} s{wrong}."
     )
     screen.say(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
 
@@ -81,13 +81,14 @@ def predict(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predict every row of a table, however large: mean, std, interval and α of its clean label.
+    """Predict the clean label of every row: mean, standard deviation, interval and α.
 
-    The table goes through in pieces, in bounded memory. Trust is small where training labels held wrong ones.
+    The table is read in chunks, so a large file needs little memory. A small α means that many training labels near
+    this row were wrong.
     """
     output.refuse(out, force=force)
     if not 0 < coverage < 1:
-        raise ValueError(f"--coverage is {coverage}; it must lie between 0 and 1, both excluded")
+        raise ValueError(f"--coverage is {coverage}; it must lie strictly between 0 and 1")
     loaded = levelhead.load(model)
     rows = 0
     with (
@@ -111,7 +112,7 @@ def evaluate(
     target: options.Target,
     as_json: options.Json = False,
 ) -> None:
-    """Measure a model on a table with labels: error, calibration, and what its uncertainty is worth."""
+    """Evaluate a model on a table with labels: error, calibration, and whether the uncertainty predicts the error."""
     loaded = levelhead.load(model)
     table = tables.training_table(data, target, keep="all")  # the model knows its inputs
     answer = _prediction(loaded, table.X, data)
@@ -122,9 +123,9 @@ def evaluate(
     for remark in table.remarks:
         screen.note(remark)
     measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in told["measures"].items()]
-    screen.table(f"{len(table.y):,} rows", ["measure", "value", "in words"], measures, words=[2])
+    screen.table(f"{len(table.y):,} rows", ["measure", "value", "meaning"], measures, words=[2])
     held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in told["coverage"]]
-    screen.table("Intervals", ["should hold", "hold"], held)
+    screen.table("Coverage of the intervals", ["expected", "observed"], held)
     kept = [(f"{s:.0%}", f"{told['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
     screen.table("RMSE without the most uncertain rows", ["left out", "RMSE"], kept)
 
@@ -140,7 +141,9 @@ def fitted(
     from levelhead.estimators.automatic import make
 
     if time_budget is not None and estimator == options.Kind.trees:
-        raise ValueError("--time-budget chooses the length of a network's training; leave it out for trees")
+        raise ValueError(
+            "--time-budget sets the training time of networks and does not apply to trees; leave it out"
+        )
     kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
     model = levelhead.tabular_pipeline(make(kind.value, n_members=members, random_state=seed))
     with screen.busy(f"fitting {members} members to {len(table.y):,} rows"):

@@ -21,7 +21,7 @@ from levelhead.cli import ending
 CANNOT, UNEXPECTED = 1, 3  # exit codes; 2 is a wrong call, and signals have their own
 _EXPECTED = (ValueError, OSError, ImportError, ArithmeticError, MemoryError)
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if there is an error.")]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -42,7 +42,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             if debug:
                 raise
             expected = isinstance(error, _EXPECTED)
-            hint = "" if expected else f" ({type(error).__name__}; run it again with --debug and report it)"
+            hint = (
+                ""
+                if expected
+                else f" ({type(error).__name__}; please run it again with --debug and report it)"
+            )
             _fail(f"{_words(error)}{hint}", CANNOT if expected else UNEXPECTED)
 
     option = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)

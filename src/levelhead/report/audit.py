@@ -63,8 +63,8 @@ def audit_report(
     source = None if table is None else read_table(table, target=target, id_column=id_column)
     if source is not None and len(place) and not 0 <= place.min() <= place.max() < len(source):
         raise ValueError(
-            f"rows reach from {place.min()} to {place.max()} but the table has {len(source)} rows, "
-            "counted from 0; give the table that the labels came from"
+            f"rows range from {place.min()} to {place.max()} but the table has {len(source)} rows, "
+            "counted from 0; pass the table that the labels came from"
         )
     verdict = verdicts(audit)
     near = _neighbours(audit, verdict, inputs, source, place)
@@ -77,7 +77,7 @@ def audit_report(
         "audit.html",
         title=title or f"Audit of {target}",
         headline=(
-            f"About {_percent(audit.contamination)} % of labels look wrong ({_percent(low)} to {_percent(high)} %)"
+            f"About {_percent(audit.contamination)} % of the labels look wrong ({_percent(low)} to {_percent(high)} %)"
         ),
         tiles=_tiles(audit, verdict),
         level=f"{100 * audit.false_alarm_rate:.3g} %",
@@ -101,7 +101,7 @@ def _places(audit: Audit, rows: ArrayLike | None) -> Index:
     place = np.arange(len(audit)) if rows is None else np.asarray(rows)
     if place.shape != (len(audit),) or place.dtype.kind not in "iu":
         raise ValueError(
-            f"rows has shape {place.shape} and type {place.dtype}; give a whole number for each of {len(audit)} labels"
+            f"rows has shape {place.shape} and type {place.dtype}; give one integer for each of {len(audit)} labels"
         )
     return place.astype(np.intp)
 
@@ -116,7 +116,7 @@ def _neighbours(
         numbers = np.asarray(inputs, dtype=np.float64)
         if numbers.ndim != 2 or len(numbers) != len(audit):
             raise ValueError(
-                f"inputs has shape {numbers.shape}; give {len(audit)} rows of numbers, one for each label"
+                f"inputs has shape {numbers.shape}; give {len(audit)} rows of numbers, one per label"
             )
     elif source is not None and source.numbers.shape[1]:
         numbers = source.numbers[place]
@@ -142,7 +142,7 @@ def _payload(
     target: str,
 ) -> dict[str, Any]:
     shown = np.flatnonzero(position >= 0)
-    std, trust = audit.std[shown], audit.alpha[shown]
+    std, alpha = audit.std[shown], audit.alpha[shown]
     columns = {
         "given": encoding.packed(audit.given_label[shown]),
         "predicted": encoding.packed(encoding.coarse(audit.predicted_label[shown], 1e-3 * std)),
@@ -150,8 +150,8 @@ def _payload(
         "p": encoding.packed(_coarse_probability(audit.p_outlier[shown])),
         "verdict": encoding.packed(verdict[shown]),
         "place": encoding.packed(place[shown].astype(np.int32)),
-        "trust": encoding.packed(encoding.coarse(trust, 1e-3 * trust).astype(np.float32))
-        if panels.tells_trust(audit)
+        "alpha": encoding.packed(encoding.coarse(alpha, 1e-3 * alpha).astype(np.float32))
+        if panels.alpha_varies(audit)
         else None,
     }
     data: dict[str, Any] = {
@@ -199,10 +199,10 @@ def _tiles(audit: Audit, verdict: NDArray[np.uint8]) -> list[tuple[str, str]]:
     trusted, doubtful, wrong = (int((verdict == kind).sum()) for kind in range(3))
     return [
         (f"{len(audit):,}", "labels"),
-        (f"{wrong:,}", "called wrong"),
+        (f"{wrong:,}", "flagged"),
         (f"{doubtful:,}", "in doubt"),
         (f"{trusted:,}", "fully trusted"),
-        (f"± {np.median(audit.std):.3g}", "noise of a clean label (median)"),
+        (f"± {np.median(audit.std):.3g}", "noise of clean labels (median std)"),
     ]
 
 
@@ -211,13 +211,13 @@ def _remarks(audit: Audit, shown: int) -> list[str]:
     if audit.separation.tail > 0:
         freedom = 1 / audit.separation.tail
         said.append(
-            f"Clean noise has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); that was "
-            "allowed for."
+            f"The noise of clean labels has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); "
+            "the result takes this into account."
         )
     if shown < len(audit):
         said.append(
-            f"Of {len(audit):,} labels, the page holds the {_MOST_EXAMINED:,} most suspect at most, and their "
-            f"neighbours: {shown:,} in all."
+            f"The table is large. Of {len(audit):,} labels, this page contains at most the {_MOST_EXAMINED:,} most "
+            f"suspect and their neighbours: {shown:,} in total."
         )
     return said
 

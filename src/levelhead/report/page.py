@@ -52,7 +52,9 @@ class Panel:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", self.name):
-            raise ValueError(f"a panel's name is {self.name!r}; use letters, digits and hyphens")
+            raise ValueError(
+                f"the name of a panel is {self.name!r}; use letters, digits and hyphens, with a letter first"
+            )
 
     @property
     def json(self) -> str:
@@ -79,7 +81,7 @@ def render(
     """
     names = [panel.name for panel in panels]
     if len(set(names)) < len(names):
-        raise ValueError(f"the names of panels must differ, but they are {', '.join(names)}")
+        raise ValueError(f"panels must have different names; they are {', '.join(names)}")
     page: str = (
         _environment()
         .get_template(template)

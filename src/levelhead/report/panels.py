@@ -16,7 +16,7 @@ Titled = tuple[FloatArray, str]
 _MOST_POINTS = 1200  # of a kind: more only lie on top of each other, and make a browser slow
 _CELLS = 160, 90  # a plot's points are thinned to one in each cell
 _CURVE = 400
-_KINDS = (("fully trusted", "var(--grey)"), ("in doubt", "var(--mid)"), ("called wrong", "var(--red)"))
+_KINDS = (("fully trusted", "var(--grey)"), ("in doubt", "var(--mid)"), ("flagged", "var(--red)"))
 _Z_TICKS = np.array([-10000, -1000, -100, -30, -10, -3, 0, 3, 10, 30, 100, 1000, 10000])
 
 
@@ -42,16 +42,21 @@ def of_audit(
                 (audit.given_label, f"given {name}"),
                 shapes=[_diagonal(audit)],
             ),
-            "Each point is a label. On the line, it is what a model expected that had not seen it.",
+            "Each point is a label. On the line, it equals the prediction of models that were not trained on it.",
             height=300,
         ),
         Panel(
             "scores",
             "Residuals in units of the noise",
             draw.points((row.astype(np.float64), "row"), (np.arcsinh(audit.z), "z"), y_axis=_z_axis(audit.z)),
-            "z = (given − expected)/std, row by row: wrong labels that come in a run show as a cluster.",
+            "z = (given − expected)/std, in the order of the rows. Wrong labels in consecutive rows form a cluster.",
         ),
-        Panel("sureness", "How sure it is", _histogram(audit.p_outlier, verdict), _sureness(verdict)),
+        Panel(
+            "probability",
+            "Probability that a label is wrong",
+            _histogram(audit.p_outlier, verdict),
+            _doubtful(verdict),
+        ),
         *_spreads(audit, draw, f"expected {name}"),
         _retention(audit, name),
         _calibration(audit),
@@ -59,18 +64,18 @@ def of_audit(
 
 
 def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
-    """Standard deviation and, if the model has it, trust."""
+    """Standard deviation and, if the model has it, α."""
     shown = [
         (
             "spread",
             "Noise of the clean labels",
             (audit.std, "standard deviation"),
-            "How far clean labels scatter around what is expected: where it is large, only gross errors can be told.",
+            "Standard deviation of clean labels around the prediction. Where it is large, only large errors are found.",
         )
     ]
-    if tells_trust(audit):
-        said = "α of each prediction: where it is small, the labels nearby hold wrong ones."
-        shown.append(("trust", "Trust", (audit.alpha, "α"), said))
+    if alpha_varies(audit):
+        said = "α of each prediction. Where it is small, many labels nearby are wrong."
+        shown.append(("alpha", "α", (audit.alpha, "α"), said))
     return [
         Panel(
             name,
@@ -82,8 +87,8 @@ def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
     ]
 
 
-def tells_trust(audit: Audit) -> bool:
-    """Whether the model has a trust that differs from row to row."""
+def alpha_varies(audit: Audit) -> bool:
+    """Whether the model has an α that differs from row to row."""
     known = audit.alpha[np.isfinite(audit.alpha)]
     return known.size > 0 and bool(known.max() > 1.001 * known.min())
 
@@ -211,11 +216,11 @@ def _histogram(p: FloatArray, verdict: NDArray[np.uint8]) -> dict[str, Any]:
     return {"data": bars, "layout": layout}
 
 
-def _sureness(verdict: NDArray[np.uint8]) -> str:
+def _doubtful(verdict: NDArray[np.uint8]) -> str:
     unclear = int((verdict == 1).sum())
     return (
-        "The fewer labels stand between the two ends, the clearer the case. "
-        f"{unclear:,} of {len(verdict):,} are in doubt."
+        "The fewer labels lie between 0 and 100 %, the clearer the result. "
+        f"{unclear:,} of {len(verdict):,} labels are in doubt."
     )
 
 
@@ -226,7 +231,7 @@ def _retention(audit: Audit, name: str) -> Panel:
     curves = [("all labels", "var(--red)", "dot", metrics.retention_curve(y, mean, var))]
     if 1 < kept.sum() < len(audit):
         without = metrics.retention_curve(y[kept], mean[kept], var[kept])
-        curves.append(("not called wrong", "var(--blue)", "solid", without))
+        curves.append(("not flagged", "var(--blue)", "solid", without))
     axis = _error_axis([curve for *_, curve in curves])
     if kept.sum() > 1:
         curves.append(("best possible", "var(--grey)", "dash", metrics.oracle_curve(y[kept], mean[kept])))
@@ -239,10 +244,12 @@ def _retention(audit: Audit, name: str) -> Panel:
         "yaxis": {"title": {"text": f"RMSE of {name}"}, **axis},
     }
     said = (
-        "RMSE(n): the error that remains without the n most uncertain rows. A curve that falls says that the model "
-        "knows where it is unsure. The best possible order knows the errors themselves."
+        "RMSE(n): the error without the n most uncertain rows. A falling curve means that large uncertainty goes with "
+        "large errors. The best possible curve orders the rows by their true errors."
     )
-    return Panel("retention", "What its uncertainty is worth", {"data": traces, "layout": layout}, said)
+    return Panel(
+        "retention", "Does the uncertainty predict the error?", {"data": traces, "layout": layout}, said
+    )
 
 
 def _error_axis(curves: list[FloatArray]) -> dict[str, Any]:
@@ -270,8 +277,8 @@ def _calibration(audit: Audit) -> Panel:
         "yaxis": {"title": {"text": "observed share"}, "tickformat": ".0%"},
     }
     said = (
-        "On the dashed line, predicted quantiles hold as many labels as they say. Mean distance of the clean labels "
-        f"from it: {100 * error:.1f} percentage points."
+        "On the dashed line, each predicted quantile has the expected share of labels below it. Mean distance of the "
+        f"clean labels from this line: {100 * error:.1f} percentage points."
     )
     return Panel("calibration", "Calibration", {"data": traces, "layout": layout}, said)
 

@@ -55,7 +55,7 @@ def study_report(
     found = {measure: cells(stored, measure) for measure in MEASURES}
     datasets = list(dict.fromkeys(dataset for dataset, _, _ in found["rmse"]))
     if not datasets:
-        raise ValueError("there is nothing to show: no finished runs")
+        raise ValueError("there are no finished runs to show")
     beside = {(c.dataset, c.share, c.method, c.measure): c for c in compared(stored)}
     kinds = {row.contamination for row in stored}
     own = [curve for curve in curves if curve.contamination in kinds]
@@ -97,7 +97,7 @@ def _tiles(n_rows: int, lines: Sequence[Agreement]) -> list[tuple[str, str]]:
         ours = [line for line in lines if "GCP" in line.method]
         if ours:
             share = sum(line.within_two for line in ours) / sum(line.cells for line in ours)
-            tiles.append((f"{share:.0%}", "of the GCP methods' cells within two"))
+            tiles.append((f"{share:.0%}", "of the GCP cells within two standard errors"))
     return tiles
 
 
@@ -156,7 +156,7 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
         for m in MEASURES
     ]
     layout = {"xaxis": {"title": {"text": "λ, % of wrong labels"}}, "updatemenus": [_menu(menu, 1)]}
-    text = "With standard errors; crosses are the paper's. Click a name to show or hide it, twice to see it alone."
+    text = "Bars: standard errors. Crosses: the paper. Click a name to show or hide it, double-click to show it alone."
     return Panel(f"against-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
 
 
@@ -187,7 +187,7 @@ def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
         "xaxis": {"title": {"text": "n, rows left out"}},
         "updatemenus": [_menu(menu, shares.index(first))],
     }
-    text = "RMSE of what remains without the n most uncertain test rows, mean over the splits."
+    text = "RMSE without the n most uncertain test rows, mean over the splits."
     return Panel(f"retention-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
 
 
@@ -220,8 +220,8 @@ def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
     ]
     layout = {"boxmode": "group", "updatemenus": [_menu(menu, 1)]}
     text = (
-        "Every box is one cell of the table: its splits; filled boxes are ensembles. Zoom in by dragging; hover over a "
-        "point for its split."
+        "Each box shows the splits of one cell of the table; filled boxes are ensembles. Drag to zoom; hover over a "
+        "point to see its split."
     )
     figure = {"data": traces, "layout": layout | _LEGEND}
     return Panel(f"spread-{k}", dataset, figure, text, wide=True, height=470)

@@ -65,7 +65,7 @@ def finish(
             return
     raise WorkersLost(
         f"workers died {_MOST_BREAKDOWNS} times (out of memory, or killed?) and {len(left)} runs are left; finished "
-        "ones are stored, so start the study again, with fewer workers or more memory"
+        "runs are stored, so start the study again, with fewer workers or more memory"
     )
 
 
@@ -92,7 +92,7 @@ def _never_ran(spec: Spec, error: Exception) -> Outcome:
 def _maker(backend: Any, n_jobs: int) -> Callable[[], Any] | None:
     """A function that gives an executor as a context manager; None for this process."""
     if not isinstance(n_jobs, int) or n_jobs < 1:
-        raise ValueError(f"n_jobs is {n_jobs!r}; give the number of workers, or -1 for one a core")
+        raise ValueError(f"n_jobs is {n_jobs!r}; give the number of workers, or -1 for one per core")
     if isinstance(backend, Executor):
         return partial(_given, backend)
     if hasattr(backend, "get_executor"):
@@ -104,7 +104,7 @@ def _maker(backend: Any, n_jobs: int) -> Callable[[], Any] | None:
     makers = {"threads": _threads, "processes": _processes, "dask": _local_cluster}
     if backend not in makers:
         raise ValueError(
-            f"there is no back end {backend!r}; choose one of {', '.join(BACKENDS)}, the address of a Dask scheduler "
+            f"unknown back end {backend!r}; choose one of {', '.join(BACKENDS)}, the address of a Dask scheduler "
             "(tcp://host:8786), a distributed.Client or an Executor"
         )
     return partial(makers[backend], n_jobs)

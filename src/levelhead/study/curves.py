@@ -37,8 +37,8 @@ def mean_curves(
         for *_, seed, values in of_cell:
             if seed in by_seed:
                 raise ValueError(
-                    f"{cell[0]}, λ = {cell[1]:g}, {cell[3]} has split {seed} twice (another recipe?); choose the runs "
-                    "of one study: mean_curves(store, specs)"
+                    f"{cell[0]}, λ = {cell[1]:g}, {cell[3]} has split {seed} twice (with another estimator?); choose "
+                    "the runs of one study: mean_curves(store, specs)"
                 )
             by_seed[seed] = values
         mean = np.mean(list(by_seed.values()), axis=0)  # type: ignore[arg-type]
@@ -61,7 +61,7 @@ def read_curves(path: str | os.PathLike[str]) -> list[Curve]:
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Curve._fields:
-            raise ValueError(f"{path} holds no curves; its columns should be {', '.join(Curve._fields)}")
+            raise ValueError(f"{path} contains no curves; its columns must be {', '.join(Curve._fields)}")
         return [
             Curve(dataset, float(share), kind, method, int(n), tuple(map(float, values.split())))
             for dataset, share, kind, method, n, values in reader

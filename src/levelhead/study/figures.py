@@ -171,7 +171,7 @@ def _panels(
     titles: Sequence[str], draw: Callable[[Any, str], None], label: str, n_columns: int = _COLUMNS
 ) -> Any:
     if not titles:
-        raise ValueError("there is nothing to draw: no stored results for these methods and this λ")
+        raise ValueError("there are no stored results for these methods and this λ")
     n_columns = min(n_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
     inside = n_rows * n_columns > len(titles)  # an empty place holds the legend

@@ -33,13 +33,11 @@ class Summary:
 
     def __str__(self) -> str:
         spent, compute = progress.duration(self.wall_seconds), progress.duration(self.run_seconds)
-        lines = [
-            f"{self.finished} runs finished, {self.found} were there already; {spent} ({compute} of computing)"
-        ]
+        lines = [f"{self.finished} runs finished, {self.found} cached; {spent} ({compute} of computing time)"]
         if self.failures:
             first = self.failures[0]
             lines.append(
-                f"{len(self.failures)} failed and will be tried again next time; the first: {first.dataset}, "
+                f"{len(self.failures)} failed and will be repeated next time; the first: {first.dataset}, "
                 f"λ = {first.share:g}, {first.method}, split {first.seed}: {first.error.strip().splitlines()[-1]}"
             )
         return "\n".join(lines)

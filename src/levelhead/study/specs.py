@@ -44,7 +44,9 @@ class Data:
     def __init__(self, name: str, X: ArrayLike, y: ArrayLike) -> None:
         inputs, labels = _checks.real("X", X), _checks.vector("y", y)
         if inputs.ndim != 2 or len(inputs) != labels.size:
-            raise ValueError(f"X has shape {inputs.shape} but y has {labels.size} rows; give one row a label")
+            raise ValueError(
+                f"X has shape {inputs.shape} but y has {labels.size} rows; give one row per label"
+            )
         if name in TABLES:
             raise ValueError(f"{name!r} is one of the public data sets; choose another name for this table")
         object.__setattr__(self, "name", name)
@@ -104,7 +106,7 @@ class Spec:
         """Refuse to run an estimator that was changed after the spec was made."""
         if describe(self.estimator) != self.content["estimator"]:
             raise ValueError(
-                f"the estimator of this spec was changed afterwards ({self}); make a new spec instead"
+                f"the estimator of this spec was changed after the spec was created ({self}); create a new spec instead"
             )
 
     @property
@@ -183,7 +185,7 @@ def _describe_object(value: Any) -> Any:
         name = f"{value.__module__}.{value.__qualname__}"
         if "<" in name:
             raise TypeError(
-                f"{name} has no name of its own to tell it apart by; define it at the top of a module"
+                f"{name} cannot be identified by its name; define it at the top level of a module"
             )
         return name
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
@@ -196,7 +198,7 @@ def _describe_object(value: Any) -> Any:
             **{f.name: describe(getattr(value, f.name)) for f in dataclasses.fields(value)},
         }
     raise TypeError(
-        f"a {kind} cannot be described by its content; use numbers, text, arrays, scikit-learn estimators, "
+        f"a {kind} cannot be part of a spec; use numbers, text, arrays, scikit-learn estimators, "
         "frozen dataclasses or functions of a module"
     )
 

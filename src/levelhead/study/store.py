@@ -110,10 +110,14 @@ class Store:
             self._prepare_in_turn()
         except sqlite3.OperationalError as error:
             self._connection.close()
-            raise OSError(f"{self.path} can't be opened ({error}); close what holds it, or wait") from error
+            raise OSError(
+                f"{self.path} cannot be opened ({error}); close the program that uses it, or wait"
+            ) from error
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             self._connection.close()
-            raise ValueError(f"{self.path} is no study, or damaged ({error}); choose another file") from error
+            raise ValueError(
+                f"{self.path} is not a file of study results, or is damaged ({error}); choose another file"
+            ) from error
         except ValueError:
             self._connection.close()
             raise
@@ -138,7 +142,9 @@ class Store:
         [application] = self._connection.execute("PRAGMA application_id").fetchone()
         [layout] = self._connection.execute("PRAGMA user_version").fetchone()
         if objects and (application != _APPLICATION or layout != _LAYOUT):
-            raise ValueError(f"{self.path} is no study of this version of levelhead; choose another file")
+            raise ValueError(
+                f"{self.path} is not a file of study results of this version of levelhead; choose another file"
+            )
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")  # a finished run outlives a power cut, too
         self._connection.execute("PRAGMA foreign_keys = ON")
@@ -249,9 +255,9 @@ class Store:
             if code == sqlite3.SQLITE_CONSTRAINT_NOTNULL:  # what was to be stored is wrong, not the file
                 raise
             if code & 0xFF in _OUT_OF_REACH:
-                raise OSError(f"{self.path} can't be used ({error}); look at its disk") from error
+                raise OSError(f"{self.path} cannot be used ({error}); check its disk") from error
             raise ValueError(
-                f"{self.path} is damaged ({error}); use a copy of it, or begin a new study in another file"
+                f"{self.path} is damaged ({error}); use a backup, or start a new study in another file"
             ) from error
 
     @contextmanager
@@ -279,7 +285,9 @@ def read_csv(path: str | os.PathLike[str]) -> list[Row]:
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != Row._fields:
-            raise ValueError(f"{path} has the columns {reader.fieldnames}; a study's are {list(Row._fields)}")
+            raise ValueError(
+                f"{path} has the columns {reader.fieldnames}; results of a study have {list(Row._fields)}"
+            )
         return [_parsed(line) for line in reader]
 
 

@@ -81,12 +81,14 @@ def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cel
             by_seed = columns.setdefault((row.dataset, row.share), {}).setdefault(row.method, {})
             if row.seed in by_seed:
                 raise ValueError(
-                    f"{row.dataset}, λ = {row.share:g}, {row.method} has split {row.seed} twice (another recipe?); "
-                    "choose the rows of one study: Store.rows(specs)"
+                    f"{row.dataset}, λ = {row.share:g}, {row.method} has split {row.seed} twice (with another "
+                    "estimator?); choose the rows of one study: Store.rows(specs)"
                 )
             by_seed[row.seed] = value
     if len(contaminations) > 1:
-        raise ValueError(f"rows of several contaminations ({', '.join(sorted(contaminations))}); choose one")
+        raise ValueError(
+            f"the rows have several contaminations ({', '.join(sorted(contaminations))}); choose one"
+        )
     return {
         (dataset, share, method): cell
         for (dataset, share), column in sorted(columns.items(), key=lambda item: item[0])

@@ -56,21 +56,21 @@ def detect(path: Path) -> Dialect:
     encoding = _encoding(sample)
     text = sample.decode(encoding, errors="replace")
     if "\0" in text:
-        raise TableError(f"{path} is no text table: it holds zero bytes; give CSV or Parquet")
+        raise TableError(f"{path} is not a text file: it contains zero bytes; give CSV or Parquet")
     if not complete:
         text = text[: text.rfind("\n") + 1] or text  # the last line may be cut
     try:
         separator, rows = _separator(text)
     except csv.Error as error:
         raise TableError(
-            f"{path} cannot be split into cells ({error}); is a quotation mark left open?"
+            f"{path} cannot be split into cells ({error}); is a closing quotation mark missing?"
         ) from error
     if not rows:
         raise TableError(f"{path} is empty")
     header, body = rows[0], rows[1:]
     if all(_is_number(cell) for cell in header):
         raise TableError(
-            f"{path} has no header: its first line holds only numbers; put column names above it"
+            f"{path} has no header: its first line contains only numbers; add a line with the column names"
         )
     extra = {len(row) for row in body} == {len(header) + 1} and not any(row[-1].strip() for row in body)
     return Dialect(compression, encoding, separator, _decimal(body), extra)
@@ -92,7 +92,7 @@ def _sample(path: Path, compression: str | None) -> tuple[bytes, bool]:
             sample = file.read(_SAMPLE)
             return sample, len(sample) < _SAMPLE
     except (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise TableError(f"{path} is damaged or cut short ({error})") from error
+        raise TableError(f"{path} is damaged or truncated ({error})") from error
 
 
 def _opened(path: Path, compression: str | None) -> Any:
@@ -109,7 +109,7 @@ def _opened(path: Path, compression: str | None) -> Any:
             )
             raise TableError(f"{path} is {found}, not one table; save it as CSV or Parquet")
         return archive.open(names[0])
-    raise TableError(f"{path} is compressed with {compression}, which is not read here; use gzip")
+    raise TableError(f"{path} is compressed with {compression}, which is not supported; use gzip")
 
 
 def _encoding(sample: bytes) -> str:

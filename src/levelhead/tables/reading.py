@@ -101,7 +101,7 @@ def training_table(
     y, remarks = _labels(frame[target], target)
     kept = np.flatnonzero(np.isfinite(y))
     if not kept.size:
-        raise TableError(f"{path}: column {target!r} holds no number, so it cannot be the target")
+        raise TableError(f"{path}: column {target!r} contains no numbers, so it cannot be the target")
     inputs = frame.drop(columns=list(dict.fromkeys(aside)))
     if not inputs.shape[1]:
         raise TableError(
@@ -130,7 +130,7 @@ def pieces(
     if path.is_dir():
         raise TableError(f"{path} is a folder; give a CSV or Parquet file")
     if not path.exists():
-        raise TableError(f"there is no file {path}")
+        raise TableError(f"{path} does not exist")
     with path.open("rb") as file:
         parquet = file.read(4) == b"PAR1"
     made = _parquet_pieces(path, rows) if parquet else _csv_pieces(path, rows)
@@ -184,11 +184,9 @@ def _csv_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
         except pandas.errors.ParserError as error:
             raise TableError(f"{path}: {_in_words(error)}") from error
         except UnicodeDecodeError as error:
-            raise TableError(
-                f"{path} is neither UTF-8 nor one other encoding throughout; save it as UTF-8"
-            ) from error
+            raise TableError(f"{path} is not UTF-8 and mixes encodings; save it as UTF-8") from error
         except (EOFError, OSError) as error:
-            raise TableError(f"{path} is damaged or cut short ({error})") from error
+            raise TableError(f"{path} is damaged or truncated ({error})") from error
 
 
 def _in_words(error: Exception) -> str:
@@ -196,7 +194,7 @@ def _in_words(error: Exception) -> str:
     if found is None:
         return str(error).strip()
     expected, line, cells = found.groups()
-    return f"line {line} has {cells} cells where {expected} are expected; mend or remove it"
+    return f"line {line} has {cells} cells where {expected} are expected; fix or remove it"
 
 
 def _parquet_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
@@ -285,7 +283,7 @@ def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[st
             if strange.size:
                 rows = _rows(strange, column, place)
                 remarks.append(
-                    f"{name}: {_count(strange.size, 'cell')} read as missing, not being a number: {rows}"
+                    f"{name}: {_count(strange.size, 'cell')} read as missing (not a number): {rows}"
                 )
     return pandas.DataFrame(columns), remarks
 
@@ -302,7 +300,7 @@ def _without_names(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str
     if not names or len(names) == frame.shape[1]:
         return frame, []
     return frame.drop(columns=names), [
-        f"{name}: left out, for it only names the rows (no two are alike); --keep {name} makes it an input"
+        f"{name}: not used as a feature, it only identifies the rows (all values differ); --keep {name} uses it"
         for name in names
     ]
 

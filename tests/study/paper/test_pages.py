@@ -52,7 +52,7 @@ def test_tables_of_an_unfinished_study(folder, tmp_path):
         boston,
     )
     summary = (tables / "table1_summary.md").read_text()
-    assert "Some cells stand on fewer than 50 splits: boston (5), concrete (5)" in summary
+    assert "Some cells have fewer than 50 splits: boston (5), concrete (5)" in summary
     assert "power (2 to 5)" in summary
     assert "| GCP, RMSE | 25 | 24 | 24 | 0 | 1 |" in summary
     assert "| all | 380 | 379 | 379 | 0 | 1 |" in summary
@@ -127,5 +127,5 @@ def test_choices_survive_the_file_and_make_specs(tmp_path):
     [spec] = table1_specs(["power"], [5], ["Beta_Bayes"], [1], hyperparameters=settings)
     assert (spec.estimator.beta, spec.estimator.noise_std) == (0.2, 2.0)
     (tmp_path / "x.csv").write_text("a\n")
-    with pytest.raises(ValueError, match="holds no choices"):
+    with pytest.raises(ValueError, match="contains no choices"):
         read_choices(tmp_path / "x.csv")

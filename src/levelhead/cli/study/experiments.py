@@ -21,7 +21,7 @@ def beyond(
     jobs: own.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Run what the paper did not try: λ = 30 and 40, a one-sided cluster of wrong labels, swapped labels."""
+    """Run experiments beyond the paper: λ = 30 and 40, a one-sided cluster of wrong labels, and swapped labels."""
     from levelhead.study.paper.beyond import beyond_specs
     from levelhead.study.paper.table1 import DATASETS, SEEDS
 
@@ -44,10 +44,10 @@ def search(
     jobs: own.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Search the rivals' hyperparameters over the paper's grid, at λ = 5.
+    """Search the hyperparameters of the baselines over the paper's grid, at λ = 5.
 
-    Goes on where it was. The file of choices gets a line for every method and data set; other lines in it stay. Its
-    settings are for `study run --hyperparameters`.
+    An interrupted search continues where it stopped. The file given by --choices gets one line per method and data
+    set; other lines in it are kept. Pass this file to `study run --hyperparameters`.
     """
     from levelhead.study.paper import grid_search
 
@@ -78,7 +78,10 @@ def corrections(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predicted over true variance on the synthetic data: without correction, with ε known, and with ε estimated."""
+    """Measure predicted / true variance on the synthetic data, with and without the variance corrections.
+
+    Compares no correction, corrections with known contamination ε, and with estimated ε.
+    """
     from levelhead.study.paper import variance_corrections as study
 
     output.refuse(out, force=force)
@@ -91,7 +94,7 @@ def corrections(
     with output.whole(out, force=force) as (partial,):
         study.write(lines, partial)
     if as_json:
-        screen.machine({"lines": [line._asdict() for line in lines], "files": [str(out)]})
+        screen.machine({"ratios": [line._asdict() for line in lines], "files": [str(out)]})
         return
     screen.say(study.summary(lines, "text"))
     screen.say(f"\nWrote {out}.")
@@ -104,14 +107,15 @@ def pages(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write the manual's tables and figures of the study from the CSV files of a folder."""
+    """Write the tables and figures of the manual from the CSV files in a folder."""
     from levelhead.study.paper.pages import write_pages
 
     output.refuse(out / "tables" / "table1.md", force=force)
     folder = results if results.is_dir() else results.parent
     if not (folder / "table1.csv").exists():
         raise FileNotFoundError(
-            f"{folder / 'table1.csv'} is not there; make it with levelhead study export --out {folder / 'table1.csv'}"
+            f"{folder / 'table1.csv'} does not exist; create it with "
+            f"levelhead study export --out {folder / 'table1.csv'}"
         )
     with screen.busy("writing tables and figures"):
         written = write_pages(folder, out)

@@ -24,7 +24,10 @@ def table(
     contamination: own.ContaminationName = "replaced",
     as_json: options.Json = False,
 ) -> None:
-    """Print results in the layout of Table 1: mean ± std over the splits, the best by paired tests in bold."""
+    """Print results in the layout of Table 1: mean ± standard deviation over the splits.
+
+    Bold marks the methods that no other method beats significantly (paired t-test).
+    """
     from levelhead.study.tables import cells
     from levelhead.study.tables import table as drawn
 
@@ -50,14 +53,17 @@ def compare(
     methods: own.ShownMethods = None,
     as_json: options.Json = False,
 ) -> None:
-    """Put ours beside the paper's: the difference in every cell, in standard errors; beyond two in bold."""
+    """Compare our results with the paper: the difference in every cell, in standard errors.
+
+    Differences of more than two standard errors are bold.
+    """
     from levelhead.study.paper.comparison import agreement, agreement_table, compared
     from levelhead.study.paper.comparison import compare as drawn
 
     rows = selection.stored_rows(selection.part(datasets, shares, methods), store, source)
     found = compared(rows)
     if not found:
-        raise ValueError("none of these cells is in the paper's Table 1")
+        raise ValueError("none of these results is in Table 1 of the paper")
     if as_json:
         told = [{**cell._asdict(), "difference": cell.difference} for cell in found]
         screen.machine({"cells": told, "agreement": [line._asdict() for line in agreement(found)]})
@@ -79,16 +85,17 @@ def figure(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Draw a figure of the paper: from theory (1, 4), from stored fits (2) or stored results (3, 5).
+    """Draw a figure of the paper.
 
-    1: the dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
+    1: training dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
+    Figures 1 and 4 need no results, 2 needs stored fits, 3 and 5 need stored results.
     """
     from levelhead.study import figures
     from levelhead.study.paper import theory_figures
 
     output.refuse(out, force=force)
     if out.suffix.lower() not in _FORMATS:
-        raise ValueError(f"{out} should end in one of {', '.join(_FORMATS)}")
+        raise ValueError(f"{out} has an unknown file type; the name must end in one of {', '.join(_FORMATS)}")
     chosen = selection.part(datasets, shares, methods, contamination)
     draw = {
         1: theory_figures.phase_portraits,
@@ -114,7 +121,7 @@ def export(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write the results as one compact CSV, a row a run; with --curves also the mean curves RMSE(n)."""
+    """Write the results to a CSV file, one row per run; with --curves also the mean curves RMSE(n)."""
     from levelhead.study.curves import mean_curves, write_curves
     from levelhead.study.paper.table1 import SEEDS
     from levelhead.study.store import Store, write_csv
@@ -132,7 +139,7 @@ def export(
         ]
         if not rows:
             asked = (" of this contamination" if chosen else "") + (" on these splits" if seeds else "")
-            raise ValueError(f"{store} holds no finished runs{asked}")
+            raise ValueError(f"{store} contains no finished runs{asked}")
         write_csv(rows, partial[0])
         if curves is not None:
             write_curves(mean_curves(opened, seeds=seeds), partial[1])
@@ -155,7 +162,7 @@ def page(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write one HTML file: Table 1 beside the paper's, figures to play with, and the splits of every cell."""
+    """Write an HTML page: Table 1 next to the paper, interactive figures, and the distribution over the splits."""
     from levelhead.report import study_report
     from levelhead.study.curves import mean_curves, read_curves
     from levelhead.study.store import Store
@@ -169,9 +176,7 @@ def page(
         with Store(store) as opened:
             found = mean_curves(opened)
     with output.whole(out, force=force) as (partial,):
-        study_report(
-            rows, partial, chosen.among(found) if found else [], title="The paper's Table 1, run again"
-        )
+        study_report(rows, partial, chosen.among(found) if found else [], title="Reproduction of Table 1")
     _wrote(out, as_json)
 
 
@@ -195,7 +200,7 @@ def _fits(source: Path | None, store: Path) -> Any:
     if source is None and not path.exists():
         with screen.busy("fitting the synthetic data"), output.whole(path, force=False) as (partial,):
             synthetic_fits.write(synthetic_fits.compute(), partial)
-        screen.note(f"wrote {path}, from which the figure is drawn")
+        screen.note(f"wrote {path}; the figure is drawn from it")
     return synthetic_fits.figure(synthetic_fits.read(path))
 
 
@@ -211,6 +216,6 @@ def _retention(chosen: selection.Part, store: Path, source: Path | None) -> Any:
             found = mean_curves(opened)
     share = 5.0 if chosen.shares is None else chosen.shares[0]
     if chosen.shares is not None and len(chosen.shares) > 1:
-        raise typer.BadParameter("figure 5 shows one share: give one, such as --shares 5")
+        raise typer.BadParameter("figure 5 shows a single λ; give one value, such as --shares 5")
     kept = [curve for curve in chosen.among(found) if curve.share == share]
     return retention(kept)

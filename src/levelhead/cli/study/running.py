@@ -28,9 +28,9 @@ def run(
     jobs: own.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Run Table 1 of the paper, or a part of it: what the store holds already is not done again.
+    """Run Table 1 of the paper, or a selection of it. Runs that are already in the store are skipped.
 
-    Stop it as you like; the same command goes on. Exit code 1 if runs failed.
+    You can interrupt it at any time; the same command continues. Exit code 1 if runs failed.
     """
     specs = selection.part(datasets, shares, methods, contamination).specs(
         splits, **selection.settings(hyperparameters, label)
@@ -51,9 +51,9 @@ def status(
     failures: own.Failures = False,
     as_json: options.Json = False,
 ) -> None:
-    """How far a study is: runs done, failed and missing by data set and method.
+    """Show how many runs are done, failed and missing, by data set and method.
 
-    Works while the study runs.
+    This also works while the study is running.
     """
     from levelhead.study.status import status as stand
     from levelhead.study.store import Store
@@ -70,7 +70,7 @@ def status(
             "done": done,
             "failed": n_failed,
             "missing": missing,
-            "lines": [line._asdict() for line in lines],
+            "by_method": [line._asdict() for line in lines],
         }
         screen.machine({**told, "failures": [failure._asdict() for failure in failed]})
         return
@@ -88,9 +88,10 @@ def slice_(
     jobs: own.Jobs = 2,
     as_json: options.Json = False,
 ) -> None:
-    """Check in minutes that the paper is met: Boston, λ = 5, GCP and EnsGCP on all 50 splits.
+    """Check in a few minutes that the paper is reproduced: Boston, λ = 5, GCP and EnsGCP on all 50 splits.
 
-    Exit code 1 if a mark is missed: RMSE and AUC within 1 standard error of the paper (EnsGCP), 1.5 (GCP).
+    The targets: RMSE and AUC within 1 standard error of the paper for EnsGCP, within 1.5 for GCP. Exit code 1 if a
+    target is missed.
     """
     from levelhead.study.paper.targets import marks, slice_specs
     from levelhead.study.store import Store
@@ -113,7 +114,7 @@ def slice_(
             ["", "ours", "paper", "difference", "allowed", ""],
             [_line(mark) for mark in verdicts],
         )
-        screen.say("\nAll marks are met." if met else "\nA mark is missed.")
+        screen.say("\nAll targets are met." if met else "\nA target is missed.")
     if not met:
         raise typer.Exit(screen.CANNOT)
 
@@ -123,14 +124,14 @@ def computed(specs: list[Any], store: Any, backend: str, jobs: int) -> Any:
     from levelhead.study.running import run_study
 
     if jobs == 0:
-        raise ValueError("--jobs is 0; give the number of workers, or -1 for one a core")
+        raise ValueError("--jobs is 0; give the number of workers, or -1 for one per core")
     with unfinished(store):
         return run_study(specs, store, backend, n_jobs=jobs)
 
 
 def unfinished(store: Any) -> AbstractContextManager[None]:
     """Whoever interrupts the work inside is told that nothing is lost."""
-    return ending.outcome(f"what is finished is in {store}: the same command goes on")
+    return ending.outcome(f"finished runs are saved in {store}; the same command continues")
 
 
 def tell(summary: Any, store: Any, as_json: bool) -> None:

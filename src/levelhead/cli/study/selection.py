@@ -60,9 +60,9 @@ class Part:
             and (self.methods is None or row.method in self.methods)
         ]
         if not found:
-            kinds = ", ".join(sorted({row.contamination for row in stored})) or "none at all"
+            kinds = ", ".join(sorted({row.contamination for row in stored})) or "none"
             raise ValueError(
-                f"there are no results of this kind ({wanted}) and part; stored are {len(stored)}: {kinds}"
+                f"no results match this selection ({wanted}); stored are {len(stored)}, of contamination {kinds}"
             )
         return found
 
@@ -106,7 +106,7 @@ def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
 
 def _label(label: str) -> str:
     if "{method}" not in label:
-        raise ValueError(f"--label is {label!r}; it must hold {{method}}, such as '{{method}} (tuned)'")
+        raise ValueError(f"--label is {label!r}; it must contain {{method}}, such as '{{method}} (tuned)'")
     return label
 
 
@@ -116,7 +116,7 @@ def words(given: Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     found = tuple(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
     if not found:
-        raise ValueError("an option that takes names has none; leave it out to have them all")
+        raise ValueError("an option for names is empty; leave it out to select all")
     return found
 
 
@@ -125,8 +125,8 @@ def known(option: str, given: Sequence[str], choices: Sequence[str]) -> tuple[st
     for word in given:
         if word not in choices:
             near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{option}: there is no {word!r}{hint} Choose from {', '.join(choices)}")
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise ValueError(f"{option}: unknown name {word!r}{hint} Choose from {', '.join(choices)}")
     return tuple(given)
 
 
@@ -134,7 +134,7 @@ def existing(store: Path) -> Path:
     """The file of a study that is there; looking at one must not make one."""
     if not store.exists():
         raise FileNotFoundError(
-            f"{store} is not there; give --store FILE, or make it with levelhead study run"
+            f"{store} does not exist; give --store FILE, or create it with levelhead study run"
         )
     return store
 
@@ -153,4 +153,4 @@ def _percentage(word: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise ValueError(f"--shares: {word!r} is no number; give percentages, such as 0,5,10") from None
+        raise ValueError(f"--shares: {word!r} is not a number; give percentages, such as 0,5,10") from None

@@ -4,7 +4,7 @@ levelhead.promised.push((async () => {
   const audit = levelhead.json("audit"), format = levelhead.format, byId = (id) => document.getElementById(id);
   const names = Object.keys(audit.columns);
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
-  const { given, predicted, std, p, verdict, place, trust } = columns;
+  const { given, predicted, std, p, verdict, place, alpha } = columns;
   const n = given.length, table = audit.table;
   const z = (label) => (given[label] - predicted[label]) / std[label];
   const decisions = levelhead.makeDecisions(audit.digest);
@@ -44,7 +44,7 @@ levelhead.promised.push((async () => {
     number("std", "± std", (l) => std[l], (l) => format.short(std[l]), { wide: true, width: "minmax(0, .8fr)" }),
     number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(0, .7fr)" }),
     number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5rem, .9fr)" }),
-    trust && number("trust", "Trust α", (l) => trust[l], (l) => format.short(trust[l]), { wide: true, width: "minmax(0, .8fr)" }),
+    alpha && number("alpha", "α", (l) => alpha[l], (l) => format.short(alpha[l]), { wide: true, width: "minmax(0, .8fr)" }),
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: () => "", width: "7rem", narrow: "7.1rem" },
   ].filter(Boolean);
   let order = { key: "suspicion", down: true };
@@ -169,7 +169,7 @@ levelhead.promised.push((async () => {
     xanchor: x, yanchor: y, x0: -size, x1: size, y0: -size, y1: size, line: { color, width } });
   const POINTS = {
     labels: (l) => [predicted[l], given[l]], scores: (l) => [place[l] + 1, Math.asinh(z(l))],
-    spread: (l) => [predicted[l], Math.log10(std[l])], trust: (l) => [predicted[l], Math.log10(trust?.[l])],
+    spread: (l) => [predicted[l], Math.log10(std[l])], alpha: (l) => [predicted[l], Math.log10(alpha?.[l])],
   };
   function choose(label) {
     detail.show(label);
@@ -239,8 +239,8 @@ levelhead.promised.push((async () => {
   cleaned.addEventListener("click", downloadCleaned);
   cleaned.disabled = !table?.complete && !audit.all_labels;
   if (!table?.complete) cleaned.textContent = "Cleaned labels (CSV)";
-  if (cleaned.disabled) cleaned.title = "The table is too large for this page; apply the decisions to your file by their row.";
-  else cleaned.title = "Labels marked drop are left out, labels marked fix are replaced; all others stay as they are.";
+  if (cleaned.disabled) cleaned.title = "The table is too large for this page. Download the decisions and apply them to your file by row number.";
+  else cleaned.title = "Rows marked drop are removed, labels marked fix are replaced; all other rows are unchanged.";
   for (const button of document.querySelectorAll("[data-bulk]")) button.addEventListener("click", () => {
     const kind = button.dataset.bulk;
     decisions.change(grid.labels, () => (kind === "clear" ? null : { kind }));

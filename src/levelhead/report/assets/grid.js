@@ -49,7 +49,7 @@ levelhead.makeGrid = (element, columns, decisionOf, events) => {
 
   const head = h("div", { class: "grid-head", role: "row", "aria-rowindex": 1 });
   const space = h("div", { class: "grid-space", role: "rowgroup" });
-  const empty = h("p", { class: "grid-empty" }, "No label fits these filters.");
+  const empty = h("p", { class: "grid-empty" }, "No labels match these filters.");
   empty.hidden = true;
   const headers = new Map();
   for (const column of columns) {

@@ -82,7 +82,7 @@ def compare(rows: Iterable[Row], style: Style = "text") -> str:
     )
     counts = sorted({one.n_splits for found in lines.values() for one in found.values()})
     splits = " to ".join(str(n) for n in dict.fromkeys(counts[:1] + counts[-1:]))
-    title = f"ours (means over {splits} splits) beside the paper's; differences in standard errors"
+    title = f"our results (means over {splits} splits) and the paper's; differences in standard errors"
     return Grid(title, heads, drawn).draw(style)
 
 

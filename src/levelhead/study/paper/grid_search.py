@@ -210,7 +210,7 @@ def read_choices(path: str | os.PathLike[str]) -> list[Found]:
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Found._fields:
-            raise ValueError(f"{path} holds no choices; its columns should be {', '.join(Found._fields)}")
+            raise ValueError(f"{path} contains no choices; its columns must be {', '.join(Found._fields)}")
         return [_parsed(line) for line in reader]
 
 

@@ -136,9 +136,9 @@ def _summary(rows: Sequence[Row]) -> str:
             few.setdefault(cell.dataset, set()).add(cell.n_splits)
     ranges = {name: " to ".join(map(str, sorted({min(n), max(n)}))) for name, n in few.items()}
     part = (
-        f" Some cells stand on fewer than {N_SPLITS} splits: {', '.join(f'{d} ({n})' for d, n in ranges.items())}."
+        f" Some cells have fewer than {N_SPLITS} splits: {', '.join(f'{d} ({n})' for d, n in ranges.items())}."
         if ranges
-        else f" Every cell stands on {N_SPLITS} splits."
+        else f" Every cell has {N_SPLITS} splits."
     )
     return "\n\n".join([f"{n_runs:,} fits.{part}", _claims(rows), agreement_table(found, "markdown")])
 

@@ -68,7 +68,7 @@ def read(path: str | os.PathLike[str]) -> list[Point]:
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Point._fields:
-            raise ValueError(f"{path} holds no fits; its columns should be {', '.join(Point._fields)}")
+            raise ValueError(f"{path} contains no fits; its columns must be {', '.join(Point._fields)}")
         return [
             Point(kind, float(x), float(mean), float(std) if std else None) for kind, x, mean, std in reader
         ]
@@ -119,7 +119,7 @@ def draw(
         left.plot(*labels["clean"], ".", ms=3, color=GREY, label="clean")
         left.plot(*labels["wrong"], "x", ms=5, mew=1.5, color=RED, label="wrong")
         if called is not None:
-            left.plot(*called, "o", ms=9, mfc="none", mec=BLUE, label="called wrong")
+            left.plot(*called, "o", ms=9, mfc="none", mec=BLUE, label="flagged")
         left.set(title="Labels", xlabel="x", ylabel="y", ylim=(-5, 23))  # room for the legend
         means.plot(truth[0], truth[1], "-", color=INK, lw=0.9, label="truth")
         spreads.plot(truth[0], truth[2], "-", color=INK, lw=0.9, label="truth")

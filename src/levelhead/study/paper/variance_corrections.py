@@ -119,7 +119,7 @@ def read(path: str | os.PathLike[str]) -> list[Ratio]:
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Ratio._fields:
-            raise ValueError(f"{path} holds no ratios; its columns should be {', '.join(Ratio._fields)}")
+            raise ValueError(f"{path} contains no ratios; its columns must be {', '.join(Ratio._fields)}")
         return [
             Ratio(float(share), int(draw), reading, *map(float, rest))
             for share, draw, reading, *rest in reader
