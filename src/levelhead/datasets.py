@@ -200,9 +200,9 @@ def heteroscedastic(
     mean = np.sin(2 * u) + u * v + 0.5 * v**2
     std = 0.1 + 0.4 / (1 + np.exp(-3 * (u - v)))
     y_clean = mean + std * rng.standard_normal(n)
-    spoil = Replaced() if kind is None else kind
-    spoilt = spoil(X, y_clean, contamination, rng, noise_std=std)
-    return Synthetic(X, spoilt.y, spoilt.mask, y_clean, mean, std)
+    contaminate = Replaced() if kind is None else kind
+    contaminated = contaminate(X, y_clean, contamination, rng, noise_std=std)
+    return Synthetic(X, contaminated.y, contaminated.mask, y_clean, mean, std)
 
 
 @renamed_argument("rate", "contamination")

@@ -113,5 +113,5 @@ def test_in_a_browser(written: Path, watched, scheme: str) -> None:
     page.locator("#spread-1").scroll_into_view_if_needed()
     page.wait_for_selector("#spread-1-figure .boxlayer .trace")
     assert page.evaluate("window.harmed") is None
-    assert window.complaints == []
+    assert window.errors == []
     assert all(url.startswith((written.as_uri(), "data:", "blob:")) for url in window.requests)

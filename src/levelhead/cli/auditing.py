@@ -7,7 +7,7 @@ import levelhead
 from levelhead import tables
 from levelhead._extras import needed
 from levelhead.cli import options, output, screen
-from levelhead.cli.models import fitted, why
+from levelhead.cli.models import estimator_text, fitted
 
 _ON_SCREEN = 10
 
@@ -58,11 +58,11 @@ def audit(
             id_column=id_column,
             inputs=model[:-1].transform(table.X),
             title=f"Labels of {target} in {data.name}",
-            remarks=(*table.remarks, f"Estimator: {why(model)}."),
+            remarks=(*table.remarks, f"Estimator: {estimator_text(model)}."),
         )
         output.write_csv(suspects, labels)
         _draw(verdict, picture)
-    _tell(verdict, suspects, table, paths, as_json, why(model))
+    _print_result(verdict, suspects, table, paths, as_json, estimator_text(model))
 
 
 def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
@@ -74,7 +74,7 @@ def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: 
     return frame.iloc[verdict.issues]
 
 
-def _tell(
+def _print_result(
     verdict: levelhead.Audit,
     suspects: Any,
     table: tables.TrainingTable,
@@ -84,7 +84,7 @@ def _tell(
 ) -> None:
     (low, high), level = verdict.contamination_interval, verdict.false_alarm_rate
     if as_json:
-        screen.machine(
+        screen.print_json(
             {
                 "labels": len(verdict),
                 "estimator": estimator,
@@ -100,14 +100,14 @@ def _tell(
         return
     for remark in (*table.remarks, f"Estimator: {estimator}."):
         screen.note(remark)
-    screen.say(
+    screen.print_line(
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
         f"{len(suspects):,} are flagged (at most {level:.0%} of them are expected to be false alarms)."
     )
     if len(suspects):
         _show(suspects, named=table.identity is not None)
-    screen.say(f"Wrote {paths[1]} and {paths[2]}.")
-    screen.say(f"Next: open {paths[0]} in a browser to review them.")
+    screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")
+    screen.print_line(f"Next: open {paths[0]} in a browser to review them.")
 
 
 def _show(suspects: Any, named: bool) -> None:

@@ -50,18 +50,20 @@ def demo(
         output.write_csv(verdict.to_frame().assign(x=data.X[:, 0], is_wrong=data.mask), labels)
         _draw(data, models, flagged, picture)
     if as_json:
-        screen.machine({"models": scores, "labels": found, "files": [str(path) for path in paths]})
+        screen.print_json({"models": scores, "labels": found, "files": [str(path) for path in paths]})
         return
     screen.table(
         f"The paper's synthetic data: {len(data.y)} labels, {data.mask.sum()} of them wrong",
         ["", "RMSE to true mean", "predicted/true std", "seconds"],
         [(name, *(f"{score:.2f}" for score in row.values())) for name, row in scores.items()],
     )
-    screen.say(
+    screen.print_line(
         f"\n{found['flagged']} labels are flagged as wrong; {found['correctly_flagged']} of them really are."
     )
-    screen.say(f"Wrote {paths[1]} and {paths[2]}.")
-    screen.say(f"Next: open {paths[0]} in a browser, then try levelhead audit YOUR.csv --target COLUMN")
+    screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")
+    screen.print_line(
+        f"Next: open {paths[0]} in a browser, then try levelhead audit YOUR.csv --target COLUMN"
+    )
 
 
 def _compile(data: datasets.Synthetic) -> None:
@@ -72,10 +74,10 @@ def _compile(data: datasets.Synthetic) -> None:
 
 def _fitted(model: Any, data: datasets.Synthetic) -> dict[str, float]:
     began = time.perf_counter()
-    answer = model.fit(data.X, data.y).predict_dist(data.X)
+    prediction = model.fit(data.X, data.y).predict_dist(data.X)
     return {
-        "rmse_to_true_mean": float(np.sqrt(np.mean((answer.mean - data.mean) ** 2))),
-        "predicted_over_true_std": float(np.median(answer.std / data.std)),
+        "rmse_to_true_mean": float(np.sqrt(np.mean((prediction.mean - data.mean) ** 2))),
+        "predicted_over_true_std": float(np.median(prediction.std / data.std)),
         "seconds": time.perf_counter() - began,
     }
 
@@ -124,8 +126,8 @@ def _figure_2(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhe
         for (name, model), color, dash in zip(
             models.items(), ("var(--blue)", "var(--red)"), ("solid", "dashdot"), strict=True
         ):
-            answer = np.asarray(getattr(model.predict_dist(_GRID), moment))
-            lines[moment].append(_curve(name, _GRID[:, 0], answer, color, dash))
+            prediction = np.asarray(getattr(model.predict_dist(_GRID), moment))
+            lines[moment].append(_curve(name, _GRID[:, 0], prediction, color, dash))
     wrong = int(data.mask.sum())
     return [
         Panel(
@@ -162,7 +164,7 @@ def _axes(title: str, log: bool = False) -> dict[str, Any]:
 def _draw(data: datasets.Synthetic, models: dict[str, Any], flagged: Any, path: Path) -> None:
     """The paper's Figure 2: labels, means, standard deviations."""
     from levelhead.study.figures import save
-    from levelhead.study.line_styles import Look
+    from levelhead.study.line_styles import LineStyle
     from levelhead.study.paper.synthetic_fits import draw
 
     x = data.X[:, 0]
@@ -173,8 +175,8 @@ def _draw(data: datasets.Synthetic, models: dict[str, Any], flagged: Any, path: 
     order = np.argsort(x)
     curves = {}
     for name, model in models.items():
-        answer = model.predict_dist(_GRID)
-        curves[name] = np.array([_GRID[:, 0], answer.mean, answer.std])
-    look = {_OURS: Look(BLUE, "-", "", 1.9), _PLAIN: Look(RED, "-.", "", 1.9)}
+        prediction = model.predict_dist(_GRID)
+        curves[name] = np.array([_GRID[:, 0], prediction.mean, prediction.std])
+    styles = {_OURS: LineStyle(BLUE, "-", "", 1.9), _PLAIN: LineStyle(RED, "-.", "", 1.9)}
     truth = np.array([x[order], data.mean[order], data.std[order]])
-    save(draw(labels, truth, curves, look, np.array([x[flagged], data.y[flagged]])), path)
+    save(draw(labels, truth, curves, styles, np.array([x[flagged], data.y[flagged]])), path)

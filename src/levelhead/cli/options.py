@@ -8,7 +8,7 @@ import typer
 
 
 class Kind(StrEnum):
-    """What a model is made of."""
+    """Kinds of estimators."""
 
     auto = "auto"
     network = "network"
@@ -43,7 +43,7 @@ Estimator = Annotated[
     Kind,
     typer.Option(
         "--estimator",
-        help="Networks, boosted trees, or (auto) the one with the smaller error on held-out rows.",
+        help="Networks, boosted trees, or (auto) the best of both, and of their combination, on held-out rows.",
     ),
 ]
 Seed = Annotated[

@@ -207,19 +207,19 @@ def _tiles(audit: Audit, verdict: NDArray[np.uint8]) -> list[tuple[str, str]]:
 
 
 def _remarks(audit: Audit, shown: int) -> list[str]:
-    said = []
+    notes = []
     if audit.separation.tail > 0:
         freedom = 1 / audit.separation.tail
-        said.append(
+        notes.append(
             f"The noise of clean labels has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); "
             "the result takes this into account."
         )
     if shown < len(audit):
-        said.append(
+        notes.append(
             f"The table is large. Of {len(audit):,} labels, this page contains at most the {_MOST_EXAMINED:,} most "
             f"suspect and their neighbours: {shown:,} in total."
         )
-    return said
+    return notes
 
 
 def _percent(share: float) -> str:

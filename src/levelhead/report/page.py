@@ -75,7 +75,7 @@ def render(
     ----------
     template : name of a template; `base.html` itself shows `title`, `summary` and the panels.
     title : of the page; plain text, as all else.
-    panels : figures; a template may place some of them itself (`{{ parts.panel(panel) }}`).
+    panels : figures; a template may place some of them itself (`{{ macros.panel(panel) }}`).
     scripts : names of further scripts in `assets`, run in this order after `page.js`.
     context : what else the template wants.
     """

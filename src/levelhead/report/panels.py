@@ -74,16 +74,16 @@ def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
         )
     ]
     if alpha_varies(audit):
-        said = "α of each prediction. Where it is small, many labels nearby are wrong."
-        shown.append(("alpha", "α", (audit.alpha, "α"), said))
+        text = "α of each prediction. Where it is small, many labels nearby are wrong."
+        shown.append(("alpha", "α", (audit.alpha, "α"), text))
     return [
         Panel(
             name,
             title,
             draw.points((audit.predicted_label, expected), (np.log10(y), words), y_axis=_log_axis(y)),
-            said,
+            text,
         )
-        for name, title, (y, words), said in shown
+        for name, title, (y, words), text in shown
     ]
 
 
@@ -243,12 +243,12 @@ def _retention(audit: Audit, name: str) -> Panel:
         "xaxis": {"title": {"text": "share of rows left out"}, "tickformat": ".0%"},
         "yaxis": {"title": {"text": f"RMSE of {name}"}, **axis},
     }
-    said = (
+    text = (
         "RMSE(n): the error without the n most uncertain rows. A falling curve means that large uncertainty goes with "
         "large errors. The best possible curve orders the rows by their true errors."
     )
     return Panel(
-        "retention", "Does the uncertainty predict the error?", {"data": traces, "layout": layout}, said
+        "retention", "Does the uncertainty predict the error?", {"data": traces, "layout": layout}, text
     )
 
 
@@ -276,11 +276,11 @@ def _calibration(audit: Audit) -> Panel:
         "xaxis": {"title": {"text": "expected share"}, "tickformat": ".0%"},
         "yaxis": {"title": {"text": "observed share"}, "tickformat": ".0%"},
     }
-    said = (
+    text = (
         "On the dashed line, each predicted quantile has the expected share of labels below it. Mean distance of the "
         f"clean labels from this line: {100 * error:.1f} percentage points."
     )
-    return Panel("calibration", "Calibration", {"data": traces, "layout": layout}, said)
+    return Panel("calibration", "Calibration", {"data": traces, "layout": layout}, text)
 
 
 def _line(name: str, color: str, dash: str, x: FloatArray, y: FloatArray) -> dict[str, Any]:

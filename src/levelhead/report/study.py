@@ -17,7 +17,7 @@ from levelhead.study.tables import SHOWN, Cell, cells, in_order
 MEASURES = ("rmse", "auc", "nll", "crps", "coverage")
 _COLOURS = {"GCP": "var(--blue)", "Beta": "var(--red)", "Gamma": "var(--amber)", "Gaussian": "var(--grey)"}
 _OTHERS = {"GCP_St": "#9b6bd3", "Beta_Bayes": "var(--green)"}
-_STRANGERS = ("#8a4f7d", "#cc79a7", "#00a0a0", "#9a6324")
+_UNKNOWN = ("#8a4f7d", "#cc79a7", "#00a0a0", "#9a6324")
 
 
 class Shown(NamedTuple):
@@ -283,7 +283,7 @@ def _visible(method: str) -> bool | str:
 def _colour(method: str) -> str:
     family = method.removeprefix("Ens")
     known = {**_COLOURS, **_OTHERS}.get(family)
-    return known or _STRANGERS[sum(map(ord, method)) % len(_STRANGERS)]
+    return known or _UNKNOWN[sum(map(ord, method)) % len(_UNKNOWN)]
 
 
 def _short(number: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from levelhead._extras import needed
 from levelhead._plot_style import INK, STYLE
 from levelhead.study.curves import Curve, mean_curves
-from levelhead.study.line_styles import Look, looks, spelled
+from levelhead.study.line_styles import LineStyle, line_styles, math_name
 from levelhead.study.specs import Spec
 from levelhead.study.store import Row, Store
 from levelhead.study.tables import SHOWN, Cell, cells, in_order
@@ -37,10 +37,10 @@ def measure_against_share(
     figure : of matplotlib; `figure.savefig("auc.svg")` keeps it.
     """
     found = _chosen(rows, measure, methods)
-    look = _looks(found)
+    styles = _line_styles(found)
 
     def draw(axes: Any, dataset: str) -> None:
-        _keep_in_scale(axes, _draw_lines(axes, found, dataset, look))
+        _keep_in_scale(axes, _draw_lines(axes, found, dataset, styles))
 
     return _panels(_datasets(found), draw, SHOWN.get(measure, measure))
 
@@ -57,7 +57,7 @@ def measure_by_kind(
     """
     by_kind = {kind: _chosen(rows, measure, methods) for kind, rows in kinds.items()}
     everything = {key: cell for found in by_kind.values() for key, cell in found.items()}
-    datasets, look = _datasets(everything), _looks(everything)
+    datasets, styles = _datasets(everything), _line_styles(everything)
     panels = {f"{dataset}, {kind}": (kind, dataset) for kind in by_kind for dataset in datasets}
 
     def draw(axes: Any, title: str) -> None:
@@ -65,7 +65,7 @@ def measure_by_kind(
 
         kind, dataset = panels[title]
         axes.set_yscale("log")
-        _draw_lines(axes, by_kind[kind], dataset, look)
+        _draw_lines(axes, by_kind[kind], dataset, styles)
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.yaxis.set_minor_locator(NullLocator())
@@ -98,13 +98,13 @@ def retention(curves: Sequence[Curve]) -> Any:
     if len(kinds) > 1:
         raise ValueError(f"curves of several λ or contaminations ({sorted(kinds)}); choose one")
     names = in_order({curve.method for curve in curves})
-    look = looks(names)
+    styles = line_styles(names)
 
     def draw(axes: Any, dataset: str) -> None:
         lines = {curve.method: curve.rmse for curve in curves if curve.dataset == dataset}
         for name in names:
             if name in lines:
-                drawn = {**look[name].of_line(spelled(name)), "marker": ""}
+                drawn = {**styles[name].plot_options(math_name(name)), "marker": ""}
                 axes.plot(np.arange(len(lines[name])), lines[name], **drawn)
         _keep_in_scale(axes, lines)
         axes.set_xlabel("n, rows left out")
@@ -121,7 +121,7 @@ def save(figure: Any, path: Path) -> None:
 
 @contextmanager
 def styled() -> Iterator[Callable[..., Any]]:
-    """The house's look while a figure is drawn; gives the class of figures, which open no window."""
+    """Set the plot style while a figure is drawn; yields the class of figures, which open no window."""
     figure = needed("matplotlib.figure", "a figure", "plot")
     with needed("matplotlib", "a figure", "plot").rc_context(STYLE):
         yield figure.Figure
@@ -136,20 +136,24 @@ def _datasets(found: _Cells) -> list[str]:
     return list(dict.fromkeys(dataset for dataset, _, _ in found))
 
 
-def _looks(found: _Cells) -> dict[str, Look]:
-    return looks(in_order({method for _, _, method in found}))
+def _line_styles(found: _Cells) -> dict[str, LineStyle]:
+    return line_styles(in_order({method for _, _, method in found}))
 
 
-def _draw_lines(axes: Any, found: _Cells, dataset: str, look: Mapping[str, Look]) -> dict[str, list[float]]:
+def _draw_lines(
+    axes: Any, found: _Cells, dataset: str, styles: Mapping[str, LineStyle]
+) -> dict[str, list[float]]:
     """A line a method against λ, with standard errors; gives the means that were drawn."""
     means = {}
-    for name in look:
+    for name in styles:
         line = _line(found, dataset, name)
         if line:
             error = [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for _, cell in line]
             means[name] = [cell.mean for _, cell in line]
             shares = [share for share, _ in line]
-            axes.errorbar(shares, means[name], error, elinewidth=0.8, **look[name].of_line(spelled(name)))
+            axes.errorbar(
+                shares, means[name], error, elinewidth=0.8, **styles[name].plot_options(math_name(name))
+            )
     axes.set_xlabel("λ, % of wrong labels")
     return means
 
@@ -160,7 +164,7 @@ def _line(found: _Cells, dataset: str, method: str) -> list[tuple[float, Cell]]:
 
 
 def _keep_in_scale(axes: Any, lines: Mapping[str, Sequence[float]]) -> None:
-    """Let the method that is not robust leave the panel, so that the others can be told apart."""
+    """Let the method that is not robust leave the panel, so that the others can be distinguished."""
     robust = [value for name, values in lines.items() if name != _YARDSTICK for value in values]
     if robust and max(lines.get(_YARDSTICK, robust)) > max(robust) > min(robust):
         room = 0.06 * (max(robust) - min(robust))

@@ -8,7 +8,7 @@ from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
 _PLUM, _SKY, _ROSE = "#8a4f7d", "#56b4e9", "#cc79a7"
 
 
-class Look(NamedTuple):
+class LineStyle(NamedTuple):
     """Colour, dashes, marker and width of a line."""
 
     colour: str
@@ -16,7 +16,7 @@ class Look(NamedTuple):
     marker: str
     width: float
 
-    def of_line(self, name: str) -> dict[str, Any]:
+    def plot_options(self, name: str) -> dict[str, Any]:
         """What matplotlib wants to know."""
         return {
             "color": self.colour,
@@ -29,34 +29,36 @@ class Look(NamedTuple):
 
 
 _KNOWN = {
-    "EnsGCP": Look(BLUE, "-", "o", 2.1),
-    "GCP": Look(BLUE, "--", "o", 1.2),
-    "GCP_St": Look(_SKY, ":", "P", 1.4),
-    "EnsBeta": Look(RED, "-", "s", 1.5),
-    "Beta": Look(RED, "--", "s", 1.0),
-    "EnsGamma": Look(AMBER, "-", "^", 1.5),
-    "Gamma": Look(AMBER, "--", "^", 1.0),
-    "Beta_Bayes": Look(GREEN, "-.", "D", 1.2),
-    "Gaussian": Look(GREY, ":", "X", 1.4),
-    "EnsGCPBoost": Look(_PLUM, "-", "v", 2.1),
-    "GCPBoost": Look(_PLUM, "--", "v", 1.2),
+    "EnsGCP": LineStyle(BLUE, "-", "o", 2.1),
+    "GCP": LineStyle(BLUE, "--", "o", 1.2),
+    "GCP_St": LineStyle(_SKY, ":", "P", 1.4),
+    "EnsBeta": LineStyle(RED, "-", "s", 1.5),
+    "Beta": LineStyle(RED, "--", "s", 1.0),
+    "EnsGamma": LineStyle(AMBER, "-", "^", 1.5),
+    "Gamma": LineStyle(AMBER, "--", "^", 1.0),
+    "Beta_Bayes": LineStyle(GREEN, "-.", "D", 1.2),
+    "Gaussian": LineStyle(GREY, ":", "X", 1.4),
+    "EnsGCPBoost": LineStyle(_PLUM, "-", "v", 2.1),
+    "GCPBoost": LineStyle(_PLUM, "--", "v", 1.2),
 }
 _OTHERS = (_ROSE, INK, _SKY, GREEN, _PLUM)
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "v<>phd"
 
 
-def looks(methods: Sequence[str]) -> dict[str, Look]:
+def line_styles(methods: Sequence[str]) -> dict[str, LineStyle]:
     """A look for every method; those that are not known get what is left, in their order."""
-    strangers = [method for method in methods if method not in _KNOWN]
+    others = [method for method in methods if method not in _KNOWN]
     free = {
-        method: Look(_OTHERS[k % len(_OTHERS)], _DASHES[k % len(_DASHES)], _MARKERS[k % len(_MARKERS)], 1.4)
-        for k, method in enumerate(strangers)
+        method: LineStyle(
+            _OTHERS[k % len(_OTHERS)], _DASHES[k % len(_DASHES)], _MARKERS[k % len(_MARKERS)], 1.4
+        )
+        for k, method in enumerate(others)
     }
     return {method: _KNOWN.get(method) or free[method] for method in methods}
 
 
-def spelled(method: str) -> str:
+def math_name(method: str) -> str:
     """A name as the paper prints it: what follows an underscore is a subscript."""
     base, _, low = method.partition("_")
     return rf"{base}$_\mathrm{{{low}}}$" if low.isalpha() else method

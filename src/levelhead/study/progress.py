@@ -77,7 +77,7 @@ class Lines:
     def __init__(self, specs: Sequence[Spec], file: TextIO | None = None, every: float = _EVERY) -> None:
         self._file = sys.stderr if file is None else file
         self._total, self._done, self._failed = len(specs), 0, 0
-        self._every, self._told = every, time.monotonic()
+        self._every, self._last_line = every, time.monotonic()
         self._pace = Pace(specs)
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
@@ -86,8 +86,8 @@ class Lines:
         self._done += 1
         self._failed += outcome.result is None
         now = time.monotonic()
-        if now - self._told >= self._every or self._done == self._total:
-            self._told = now
+        if now - self._last_line >= self._every or self._done == self._total:
+            self._last_line = now
             left = duration(self._pace.left())
             failed = f", {self._failed} failed" if self._failed else ""
             line = f"{self._done}/{self._total} runs{failed}, {left} left; last: {spec}"

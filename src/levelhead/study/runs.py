@@ -1,4 +1,4 @@
-"""One run: load, split, spoil, fit, measure (the protocol of Table 1, Section 5.3 of the paper)."""
+"""One run: load, split, contaminate, fit, measure (the protocol of Table 1, Section 5.3 of the paper)."""
 
 import hashlib
 import platform
@@ -47,13 +47,13 @@ class Measures(NamedTuple):
     curve: tuple[float, ...]
 
 
-class Judged(NamedTuple):
+class SplitRows(NamedTuple):
     """Training rows, some with wrong labels, and the rows to be judged on."""
 
     X: FloatArray
     y: FloatArray
-    X_judged: FloatArray
-    y_judged: FloatArray
+    X_test: FloatArray
+    y_test: FloatArray
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,15 @@ def run(spec: Spec) -> Result:
     """Fit and measure: a pure function of the spec but for the seconds, on one thread, on any x86-64 processor."""
     spec.check()
     with _one_thread():
-        rows = judged_rows(spec)
+        rows = split_rows(spec)
         model = seeded(spec)
         began = time.perf_counter()
         model.fit(rows.X, rows.y)
         seconds = time.perf_counter() - began
-        readings = _readings(spec, metrics.predict_dist(model, rows.X_judged))
-        return Result({name: measure(rows.y_judged, answer) for name, answer in readings.items()}, seconds)
+        readings = _readings(spec, metrics.predict_dist(model, rows.X_test))
+        return Result(
+            {name: measure(rows.y_test, prediction) for name, prediction in readings.items()}, seconds
+        )
 
 
 def attempt(spec: Spec) -> Outcome:
@@ -101,21 +103,21 @@ def attempt(spec: Spec) -> Outcome:
     return Outcome(spec.digest, result, error, seconds, platform.node(), versions())
 
 
-def judged_rows(spec: Spec) -> Judged:
-    """The split and the spoilt training labels of a spec; the same for all methods."""
+def split_rows(spec: Spec) -> SplitRows:
+    """The split and the contaminated training labels of a spec; the same for all methods."""
     table = _public(spec.dataset) if isinstance(spec.dataset, str) else spec.dataset
     X, X_test, y, y_test = train_test_split(
         table.X, table.y, test_size=spec.test_size, random_state=spec.seed
     )
-    spoilt = spec.contamination(
+    contaminated = spec.contamination(
         X, y, contamination=spec.share / 100, random_state=spec.stream("contamination")
     )
     if not spec.validation_size:
-        return Judged(X, spoilt.y, X_test, y_test)
+        return SplitRows(X, contaminated.y, X_test, y_test)
     X, X_held, y, y_held = train_test_split(
-        X, spoilt.y, test_size=spec.validation_size, random_state=spec.seed
+        X, contaminated.y, test_size=spec.validation_size, random_state=spec.seed
     )
-    return Judged(X, y, X_held, y_held)
+    return SplitRows(X, y, X_held, y_held)
 
 
 def seeded(spec: Spec) -> Any:
@@ -127,19 +129,19 @@ def seeded(spec: Spec) -> Any:
     return model.set_params(**chosen)
 
 
-def measure(y: FloatArray, answer: Prediction) -> Measures:
+def measure(y: FloatArray, prediction: Prediction) -> Measures:
     """Every measure of one prediction."""
-    members = answer.member_mean, answer.member_var
-    interval = answer.interval(COVERAGE)
-    curve = metrics.retention_curve(y, answer.mean, answer.var)
+    members = prediction.member_mean, prediction.member_var
+    interval = prediction.interval(COVERAGE)
+    curve = metrics.retention_curve(y, prediction.mean, prediction.var)
     return Measures(
-        rmse=metrics.rmse(y, answer.mean),
-        auc=metrics.retention_auc(y, answer.mean, answer.var),
+        rmse=metrics.rmse(y, prediction.mean),
+        auc=metrics.retention_auc(y, prediction.mean, prediction.var),
         nll=metrics.nll(y, *members),
         crps=metrics.crps(y, *members),
         coverage=metrics.coverage(y, interval.lower, interval.upper),
-        robust_r2=metrics.robust_r2(y, answer.mean),
-        mean_alpha=None if answer.member_alpha is None else float(answer.alpha.mean()),
+        robust_r2=metrics.robust_r2(y, prediction.mean),
+        mean_alpha=None if prediction.member_alpha is None else float(prediction.alpha.mean()),
         curve=tuple(np.asarray(curve, dtype=np.float32).tolist()),
     )
 
@@ -168,14 +170,14 @@ def _public(name: str) -> datasets.Dataset:
     return datasets.load(name)
 
 
-def _readings(spec: Spec, answer: Prediction) -> dict[str, Prediction]:
-    readings = {spec.method: answer}
+def _readings(spec: Spec, prediction: Prediction) -> dict[str, Prediction]:
+    readings = {spec.method: prediction}
     if spec.student is not None:
-        if answer.member_alpha is None or answer.member_sigma is None:
+        if prediction.member_alpha is None or prediction.member_sigma is None:
             raise ValueError(f"{spec.method} fits no Student's t: only GCP models have a Student variance")
-        alpha, sigma = answer.member_alpha, answer.member_sigma
+        alpha, sigma = prediction.member_alpha, prediction.member_sigma
         spread: NDArray[np.float64] = student_variance(alpha, sigma, finite=True)  # eq. (9)
-        readings[spec.student] = Prediction(answer.member_mean, spread, alpha=alpha, sigma=sigma)
+        readings[spec.student] = Prediction(prediction.member_mean, spread, alpha=alpha, sigma=sigma)
     return readings
 
 

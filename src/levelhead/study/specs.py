@@ -63,16 +63,16 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """One fit and its measures: what to load, spoil, fit, and judge.
+    """One fit and its measures: what to load, contaminate, fit, and judge.
 
     Parameters
     ----------
     dataset : name of a public data set, or a table of one's own.
-    share : λ, the percentage of the training labels that is spoilt.
+    share : λ, the percentage of the training labels that is contaminated.
     method : what the estimator is called in tables.
     seed : of the split into training and test rows.
     estimator : any scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`; copied.
-    contamination : how labels are spoilt; the paper's outliers by default.
+    contamination : how labels are contaminated; the paper's outliers by default.
     student : what the Student variance (9) of the same GCP fit is called, if it is to be reported too.
     test_size : share of the rows that is kept for the test; their labels stay clean.
     validation_size : if not 0, the test rows stay unseen, and this share of the (contaminated) training rows
@@ -141,7 +141,7 @@ class Spec:
     def stream(self, purpose: str) -> int:
         """Seed of one of the run's random streams, from the spec's name.
 
-        Labels are spoilt alike for all methods, so that these can be compared pairwise; and the settings of
+        Labels are contaminated alike for all methods, so that these can be compared pairwise; and the settings of
         the estimator do not enter, so that those of one method are compared on common random numbers.
         """
         shared = [self.dataset_name, float(self.share), describe(self.contamination), int(self.seed)]

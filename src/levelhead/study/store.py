@@ -137,7 +137,7 @@ class Store:
                 time.sleep(0.01)
 
     def _prepare(self) -> None:
-        # Whoever makes the tables marks the file in the same transaction: with tables to be seen, so are the marks.
+        # The tables and the application id are written in one transaction, so a file with tables has the id, too.
         [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         [application] = self._connection.execute("PRAGMA application_id").fetchone()
         [layout] = self._connection.execute("PRAGMA user_version").fetchone()
@@ -241,7 +241,7 @@ class Store:
         self.close()
 
     def _all(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """The rows of an answer, one by one."""
+        """Yield the rows that a query returns."""
         with self._sound():
             yield from self._connection.execute(query, values)
 

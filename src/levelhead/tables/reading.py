@@ -96,19 +96,19 @@ def training_table(
     """
     frame = read(path)
     choose(frame, () if keep == "all" else keep, path)
-    aside = [target, *([id_column] if id_column is not None else []), *drop]
-    choose(frame, aside, path)
+    excluded = [target, *([id_column] if id_column is not None else []), *drop]
+    choose(frame, excluded, path)
     y, remarks = _labels(frame[target], target)
     kept = np.flatnonzero(np.isfinite(y))
     if not kept.size:
         raise TableError(f"{path}: column {target!r} contains no numbers, so it cannot be the target")
-    inputs = frame.drop(columns=list(dict.fromkeys(aside)))
+    inputs = frame.drop(columns=list(dict.fromkeys(excluded)))
     if not inputs.shape[1]:
         raise TableError(
-            f"{path} has no column besides {', '.join(map(repr, aside))} to predict {target!r} from"
+            f"{path} has no column besides {', '.join(map(repr, excluded))} to predict {target!r} from"
         )
     inputs, more = _with_numbers(inputs.iloc[kept].reset_index(drop=True), kept)
-    inputs, names = (inputs, []) if keep == "all" else _without_names(inputs, keep)
+    inputs, names = (inputs, []) if keep == "all" else _without_identifiers(inputs, keep)
     identity = None if id_column is None else frame[id_column].to_numpy()[kept]
     return TrainingTable(inputs, y[kept], kept + 1, identity, (*remarks, *more, *names), frame)
 
@@ -182,14 +182,14 @@ def _csv_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
         except pandas.errors.EmptyDataError as error:
             raise TableError(f"{path} is empty") from error
         except pandas.errors.ParserError as error:
-            raise TableError(f"{path}: {_in_words(error)}") from error
+            raise TableError(f"{path}: {_message(error)}") from error
         except UnicodeDecodeError as error:
             raise TableError(f"{path} is not UTF-8 and mixes encodings; save it as UTF-8") from error
         except (EOFError, OSError) as error:
             raise TableError(f"{path} is damaged or truncated ({error})") from error
 
 
-def _in_words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
     if found is None:
         return str(error).strip()
@@ -257,14 +257,14 @@ def _labels(column: Any, target: str) -> tuple[FloatArray, list[str]]:
     numbers = _pandas().to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     numbers = np.where(np.isfinite(numbers), numbers, np.nan)
     missing = column.isna().to_numpy()
-    strange = np.flatnonzero(np.isnan(numbers) & ~missing)
+    not_numeric = np.flatnonzero(np.isnan(numbers) & ~missing)
     remarks = []
     if missing.any():
-        rows = _rows(np.flatnonzero(missing))
+        rows = _row_list(np.flatnonzero(missing))
         remarks.append(f"{target}: left out {_count(int(missing.sum()))} without a label: {rows}")
-    if strange.size:
-        rows = _rows(strange, column)
-        remarks.append(f"{target}: left out {_count(strange.size)} whose label is not a number: {rows}")
+    if not_numeric.size:
+        rows = _row_list(not_numeric, column)
+        remarks.append(f"{target}: left out {_count(not_numeric.size)} whose label is not a number: {rows}")
     return numbers, remarks
 
 
@@ -277,13 +277,13 @@ def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[st
         if not _is_text(column):
             continue
         numbers = pandas.to_numeric(column, errors="coerce")
-        strange = np.flatnonzero((numbers.isna() & column.notna()).to_numpy())
-        if strange.size <= (1 - _MOSTLY) * column.notna().sum():
+        not_numeric = np.flatnonzero((numbers.isna() & column.notna()).to_numpy())
+        if not_numeric.size <= (1 - _MOSTLY) * column.notna().sum():
             columns[name] = numbers
-            if strange.size:
-                rows = _rows(strange, column, place)
+            if not_numeric.size:
+                rows = _row_list(not_numeric, column, place)
                 remarks.append(
-                    f"{name}: {_count(strange.size, 'cell')} read as missing (not a number): {rows}"
+                    f"{name}: {_count(not_numeric.size, 'cell')} read as missing (not a number): {rows}"
                 )
     return pandas.DataFrame(columns), remarks
 
@@ -294,9 +294,9 @@ def _is_text(column: Any) -> bool:
     return bool(types.is_string_dtype(column) or types.infer_dtype(column, skipna=True) == "string")
 
 
-def _without_names(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str]]:
+def _without_identifiers(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str]]:
     """Columns other than those that only name the rows, from which nothing can be learnt, but much by heart."""
-    names = [name for name in frame.columns if name not in keep and _names_rows(frame[name])]
+    names = [name for name in frame.columns if name not in keep and _identifies_rows(frame[name])]
     if not names or len(names) == frame.shape[1]:
         return frame, []
     return frame.drop(columns=names), [
@@ -305,7 +305,7 @@ def _without_names(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str
     ]
 
 
-def _names_rows(column: Any) -> bool:
+def _identifies_rows(column: Any) -> bool:
     """Whether every cell differs, and the cells are single words that are no dates, or numbers called an id."""
     pandas = _pandas()
     if len(column) < _FEW or not column.is_unique:
@@ -320,7 +320,7 @@ def _names_rows(column: Any) -> bool:
     return not cells.str.strip().str.contains(r"\s").any() and bool(dates.isna().mean() > 0.5)
 
 
-def _rows(index: NDArray[np.intp], column: Any = None, place: NDArray[np.intp] | None = None) -> str:
+def _row_list(index: NDArray[np.intp], column: Any = None, place: NDArray[np.intp] | None = None) -> str:
     """The first few rows by their number in the file, with what they hold."""
     numbers = index if place is None else place[index]
     cells = [""] * len(index) if column is None else [f" ({column.iloc[i]!r})" for i in index[:_SHOWN]]

@@ -5,43 +5,43 @@ from pathlib import Path
 from typing import Any
 
 from levelhead.cli import options, output, screen
-from levelhead.cli.study import options as own
+from levelhead.cli.study import options as study_options
 from levelhead.cli.study import selection
-from levelhead.cli.study.running import computed, tell, unfinished
+from levelhead.cli.study.running import print_summary, resumable, run_missing
 
 
 @screen.command
 def beyond(
-    datasets: own.Datasets = None,
-    methods: own.Methods = None,
-    splits: own.Splits = 50,
-    store: own.StoreFile = Path("beyond.db"),
-    backend: own.Backend = "processes",
-    dask: own.Dask = None,
-    jobs: own.Jobs = -1,
+    datasets: study_options.Datasets = None,
+    methods: study_options.Methods = None,
+    splits: study_options.Splits = 50,
+    store: study_options.StoreFile = Path("beyond.db"),
+    backend: study_options.Backend = "processes",
+    dask: study_options.Dask = None,
+    jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
     """Run experiments beyond the paper: λ = 30 and 40, a one-sided cluster of wrong labels, and swapped labels."""
     from levelhead.study.paper.beyond import beyond_specs
     from levelhead.study.paper.table1 import DATASETS, SEEDS
 
-    chosen = selection.part(datasets, None, methods)
+    chosen = selection.select(datasets, None, methods)
     specs = list(beyond_specs(chosen.datasets or DATASETS, chosen.known_methods(), SEEDS[:splits]))
-    tell(computed(specs, store, dask or backend, jobs), store, as_json)
+    print_summary(run_missing(specs, store, dask or backend, jobs), store, as_json)
 
 
 @screen.command
 def search(
-    choices: own.Choices = Path("grid_search.csv"),
-    datasets: own.Datasets = None,
-    methods: own.ShownMethods = None,
-    splits: own.Splits = 50,
-    on_test_rows: own.OnTestRows = False,
-    epochs: own.Epochs = None,
-    store: own.StoreFile = Path("grid.db"),
-    backend: own.Backend = "processes",
-    dask: own.Dask = None,
-    jobs: own.Jobs = -1,
+    choices: study_options.Choices = Path("grid_search.csv"),
+    datasets: study_options.Datasets = None,
+    methods: study_options.ShownMethods = None,
+    splits: study_options.Splits = 50,
+    on_test_rows: study_options.OnTestRows = False,
+    epochs: study_options.Epochs = None,
+    store: study_options.StoreFile = Path("grid.db"),
+    backend: study_options.Backend = "processes",
+    dask: study_options.Dask = None,
+    jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
     """Search the hyperparameters of the baselines over the paper's grid, at λ = 5.
@@ -52,8 +52,8 @@ def search(
     from levelhead.study.paper import grid_search
 
     output.refuse(choices, force=True)
-    chosen = selection.part(datasets, None, methods)
-    names = selection.known(
+    chosen = selection.select(datasets, None, methods)
+    names = selection.check_names(
         "--methods", chosen.methods or ("Beta", "Gamma", "Beta_Bayes"), grid_search.SEARCHED
     )
     before = grid_search.read_choices(choices) if choices.exists() else []
@@ -64,17 +64,17 @@ def search(
         with output.whole(choices, force=True) as (partial,):
             grid_search.write_choices(lines.values(), partial)
         if not as_json:
-            screen.say(f"{method} on {dataset}: {line.settings}")
+            screen.print_line(f"{method} on {dataset}: {line.settings}")
     if as_json:
-        screen.machine({"choices": [line._asdict() for line in lines.values()], "files": [str(choices)]})
+        screen.print_json({"choices": [line._asdict() for line in lines.values()], "files": [str(choices)]})
     else:
-        screen.say(f"Wrote {choices}. Next: levelhead study run --hyperparameters {choices}")
+        screen.print_line(f"Wrote {choices}. Next: levelhead study run --hyperparameters {choices}")
 
 
 @screen.command
 def corrections(
-    out: own.OutFile,
-    draws: own.Draws = 50,
+    out: study_options.OutFile,
+    draws: study_options.Draws = 50,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -94,16 +94,16 @@ def corrections(
     with output.whole(out, force=force) as (partial,):
         study.write(lines, partial)
     if as_json:
-        screen.machine({"ratios": [line._asdict() for line in lines], "files": [str(out)]})
+        screen.print_json({"ratios": [line._asdict() for line in lines], "files": [str(out)]})
         return
-    screen.say(study.summary(lines, "text"))
-    screen.say(f"\nWrote {out}.")
+    screen.print_line(study.summary(lines, "text"))
+    screen.print_line(f"\nWrote {out}.")
 
 
 @screen.command
 def pages(
-    results: own.Results,
-    out: own.Manual = Path("docs"),
+    results: study_options.Results,
+    out: study_options.Manual = Path("docs"),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -120,14 +120,14 @@ def pages(
     with screen.busy("writing tables and figures"):
         written = write_pages(folder, out)
     if as_json:
-        screen.machine({"files": [str(path) for path in written]})
+        screen.print_json({"files": [str(path) for path in written]})
         return
     for path in written:
-        screen.say(f"Wrote {path}.")
+        screen.print_line(f"Wrote {path}.")
 
 
 def _searches(datasets: Sequence[str] | None, methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Data sets and methods; Beta_Bayes only where the paper could use it, unless a data set is named."""
+    """Data sets and methods; by default Beta_Bayes only where the paper has settings for it."""
     from levelhead.study.paper.table1 import DATASETS, PAPER
 
     return [
@@ -151,7 +151,7 @@ def _searched(
     from levelhead.study.paper import grid_search
     from levelhead.study.paper.table1 import SEEDS
 
-    with unfinished(store):
+    with resumable(store):
         choice = grid_search.search(
             method,
             dataset,

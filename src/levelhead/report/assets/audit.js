@@ -1,6 +1,6 @@
 "use strict";
 /* The workbench: the table of suspects, the label in full, the figures, and what is downloaded. */
-levelhead.promised.push((async () => {
+levelhead.pending.push((async () => {
   const audit = levelhead.json("audit"), format = levelhead.format, byId = (id) => document.getElementById(id);
   const names = Object.keys(audit.columns);
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
@@ -82,7 +82,7 @@ levelhead.promised.push((async () => {
   function refilter() {
     grid.set(sort(filtered()), order);
     byId("bulk-count").textContent = format.count(grid.labels.length);
-    speak(`${format.count(grid.labels.length)} labels shown`);
+    announce(`${format.count(grid.labels.length)} labels shown`);
   }
 
   const KEYS = { k: "keep", f: "fix", d: "drop", u: "clear" };
@@ -105,7 +105,7 @@ levelhead.promised.push((async () => {
   });
 
   // ---------------------------------------------------------------- decisions
-  function speak(text) { byId("spoken").textContent = text; }
+  function announce(text) { byId("announcement").textContent = text; }
 
   /* A second press on the same button takes the decision back. */
   function decide(label, kind, value) {
@@ -115,8 +115,8 @@ levelhead.promised.push((async () => {
     else if (kind === "fix") decisions.change([label], () => ({ kind, value: value ?? detail.suggested(label) ?? Number(predicted[label].toPrecision(5)) }));
     else decisions.change([label], () => ({ kind }));
     detail.refresh(label);
-    tell();
-    speak(`Row ${rowOf(label)}: ${decisionOf(label)?.kind ?? "undecided"}`);
+    update();
+    announce(`Row ${rowOf(label)}: ${decisionOf(label)?.kind ?? "undecided"}`);
   }
   function markAndMove(label, kind) {
     if (decisionOf(label)?.kind !== kind) decide(label, kind);
@@ -134,10 +134,10 @@ levelhead.promised.push((async () => {
     const labels = decisions.undo();
     for (const label of labels) detail.refresh(label);
     if (detail.shown >= 0) detail.show(detail.shown);
-    tell();
-    if (labels.length) speak(`Undone for ${format.count(labels.length)} labels`);
+    update();
+    if (labels.length) announce(`Undone for ${format.count(labels.length)} labels`);
   }
-  function tell() {
+  function update() {
     grid.render();
     let suspects = 0, done = 0;
     for (let l = 0; l < n; l++) if (verdict[l] === 2) { suspects++; if (decisionOf(l)) done++; }
@@ -246,8 +246,8 @@ levelhead.promised.push((async () => {
     decisions.change(grid.labels, () => (kind === "clear" ? null : { kind }));
     byId("bulk").open = false;
     if (detail.shown >= 0) detail.show(detail.shown);
-    tell();
-    speak(`${format.count(grid.labels.length)} labels: ${kind}`);
+    update();
+    announce(`${format.count(grid.labels.length)} labels: ${kind}`);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target.closest("input, select, textarea")) return;
@@ -257,7 +257,7 @@ levelhead.promised.push((async () => {
 
   if (!verdict.includes(2)) byId("show").value = verdict.includes(1) ? "suspect" : "all";
   refilter();
-  tell();
+  update();
   if (grid.labels.length) choose(grid.labels[0]);
   performance.mark("levelhead-ready");
   document.documentElement.dataset.ready = "yes";

@@ -19,7 +19,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
       .filter(([, value]) => Math.abs(value - predicted[label]) <= 3 * std[label]);
   }
 
-  function story(label) {
+  function summary(label) {
     const z = data.z(label), far = format.z(Math.abs(z));
     return `Given ${format.exact(data.given[label])}; expected ${format.number(data.predicted[label])} ± ${format.short(data.std[label])}. ` +
       `This is ${far} standard deviations too ${z > 0 ? "high" : "low"}; the probability that it is wrong is ${format.chance(data.p[label])}.`;
@@ -58,7 +58,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     if (!found.length) return null;
     const chips = found.map(([name, value]) => h("button", { type: "button", onclick: () => { events.decide(label, "fix", value); show(label); } },
       `${name}: ${format.exact(value)}`));
-    return h("div", {}, h("p", { class: "said" }, "A typo? These values would fit:"), h("div", { class: "chips" }, ...chips));
+    return h("div", {}, h("p", { class: "explanation" }, "A typo? These values would fit:"), h("div", { class: "chips" }, ...chips));
   }
 
   function svg(tag, attributes, text) {
@@ -71,8 +71,8 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
   /* The label, what was expected, and the labels of the nearest rows, on one line. */
   function strip(label, near) {
     const { given, predicted, std } = data, WIDTH = Math.max(260, element.clientWidth - 36), EDGE = 24;
-    const marks = [given[label], predicted[label] - 2 * std[label], predicted[label] + 2 * std[label], ...near.map((other) => given[other])];
-    const low = Math.min(...marks), high = Math.max(...marks);
+    const positions = [given[label], predicted[label] - 2 * std[label], predicted[label] + 2 * std[label], ...near.map((other) => given[other])];
+    const low = Math.min(...positions), high = Math.max(...positions);
     const x = (value) => EDGE + ((value - low) / (high - low || 1)) * (WIDTH - 2 * EDGE);
     const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} 64`, class: "strip", role: "img", 
       "aria-label": "The given label, the expected label, and the labels of the nearest rows" });
@@ -117,7 +117,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     const title = h("h2", { id: "detail-title" }, `Row ${data.rowOf(label)}${name ? ` (${name})` : ""}`,
       h("span", { class: `verdict verdict-${data.verdict[label]}` }, WORDS[data.verdict[label]]));
     element.replaceChildren(...[
-      title, h("p", { class: "said" }, story(label)), choice(label), replacement(label), suggestions(label), strip(label, near),
+      title, h("p", { class: "explanation" }, summary(label)), choice(label), replacement(label), suggestions(label), strip(label, near),
       h("h3", {}, near.length ? "Nearest rows" : "This row"), neighbours(label, near),
     ].filter(Boolean));
   }

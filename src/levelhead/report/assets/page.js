@@ -75,7 +75,7 @@ const levelhead = (() => {
              automargin: true, title: { standoff: 8 } };
   }
 
-  function look(height) {
+  function baseLayout(height) {
     return {
       height, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 48, r: 12, t: 28, b: 40 }, hovermode: "closest",
@@ -92,7 +92,7 @@ const levelhead = (() => {
 
   function draw(figure) {
     const { element, spec } = figure;
-    const layout = { ...look(Number(element.dataset.height)), ...themed(spec.layout ?? {}) };
+    const layout = { ...baseLayout(Number(element.dataset.height)), ...themed(spec.layout ?? {}) };
     for (const [name, range] of Object.entries(figure.ranges)) layout[name] = { ...layout[name], range: [...range] };
     layout.shapes = [...(layout.shapes ?? []), ...themed(figure.shapes)];
     const done = Plotly.react(element, themed(spec.data), layout, CONFIG);
@@ -138,7 +138,7 @@ const levelhead = (() => {
   }
 
   /* When the reader has not touched anything for a moment. */
-  function quiet() {
+  function whenIdle() {
     const MOMENT = 400, LONGEST = 3000, TOUCHES = ["pointerdown", "keydown", "wheel"];
     return new Promise((isQuiet) => {
       let timer = 0;
@@ -150,12 +150,12 @@ const levelhead = (() => {
     });
   }
 
-  /* Plotly is large: where other scripts have something `promised`, it waits until that is done and works. */
-  const promised = [];
+  /* Plotly is large: where other scripts have something `pending`, it waits until that is done and works. */
+  const pending = [];
 
   async function start() {
-    await Promise.all(promised);
-    if (promised.length) await quiet();
+    await Promise.all(pending);
+    if (pending.length) await whenIdle();
     const script = document.createElement("script");
     script.textContent = await unpackText(json("plotly"));
     document.body.append(script); // runs at once
@@ -181,12 +181,12 @@ const levelhead = (() => {
 
   function onPoint(listener) {
     for (const figure of figures.values()) {
-      const told = (event) => { if (event.points[0]?.customdata !== undefined) listener(event.points[0].customdata); };
-      figure.listeners.push(told);
+      const onClick = (event) => { if (event.points[0]?.customdata !== undefined) listener(event.points[0].customdata); };
+      figure.listeners.push(onClick);
     }
   }
 
   initFigures();
   initTheme();
-  return { memory, unpack, unpackText, json, overlay, zoom, onPoint, start, promised };
+  return { memory, unpack, unpackText, json, overlay, zoom, onPoint, start, pending };
 })();

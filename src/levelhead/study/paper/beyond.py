@@ -1,8 +1,8 @@
 """Beyond the paper: larger shares of its wrong labels, and wrong labels of other kinds.
 
 The paper stops at λ = 20 and at labels replaced by far-away draws. Here λ goes to 40; `Cluster` puts all wrong labels
-on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each by itself looks
-like any other.
+on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each
+label alone looks normal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -101,9 +101,9 @@ def beside_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, lis
     found = {}
     for kind, own in _by_kind(beyond).items():
         clean = [row._replace(contamination=kind) for row in beside if row.share == 0]
-        spoilt = [row for row in beside if row.share > 0 and row.contamination == kind]
+        contaminated = [row for row in beside if row.share > 0 and row.contamination == kind]
         name, _ = _KINDS.get(kind, (kind, kind))
-        found[name] = [*clean, *spoilt, *own]
+        found[name] = [*clean, *contaminated, *own]
     return found
 
 
@@ -154,15 +154,15 @@ def _claims(rows: Sequence[Row]) -> str:
     judged = [key for key, column in columns.items() if "EnsGCP" in column]
     lowest = sum(min(mean[key], key=lambda m: mean[key][m]) == "EnsGCP" for key in judged)
     bold = sum("EnsGCP" in best_methods(columns[key]) for key in judged)
-    spoilt = [key for key, column in columns.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
-    lower = sum(mean[key]["GCP"] < mean[key]["GCP_St"] for key in spoilt)
+    contaminated = [key for key, column in columns.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
+    lower = sum(mean[key]["GCP"] < mean[key]["GCP_St"] for key in contaminated)
     sure = sum(
-        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}) for key in spoilt
+        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}) for key in contaminated
     )
     return (
         f"Of the paper's methods EnsGCP has the lowest mean AUC in {lowest} of {len(judged)} columns, and no other is "
-        f"significantly better in {bold}. Under contamination GCP's AUC is below GCP_St's in {lower} of {len(spoilt)} "
-        f"columns, significantly so in {sure}."
+        f"significantly better in {bold}. Under contamination GCP's AUC is below GCP_St's in {lower} of "
+        f"{len(contaminated)} columns, significantly so in {sure}."
     ).replace("GCP_St", "GCP\\_St")
 
 
@@ -188,8 +188,8 @@ def _tuned(source: Path, rows: Sequence[Row]) -> str:
     if (source / "tuned.csv").exists():
         tuned = read_csv(source / "tuned.csv")
         there = {(row.dataset, row.share) for row in tuned}
-        rivals = {row.method.partition(" (")[0] for row in tuned} | {"GCP", "EnsGCP"}
-        beside = [row for row in rows if (row.dataset, row.share) in there and row.method in rivals]
+        baselines = {row.method.partition(" (")[0] for row in tuned} | {"GCP", "EnsGCP"}
+        beside = [row for row in rows if (row.dataset, row.share) in there and row.method in baselines]
         parts.append(table([*beside, *tuned], ("rmse", "auc"), "markdown"))
     return "\n\n".join(parts)
 

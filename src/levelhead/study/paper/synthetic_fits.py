@@ -17,7 +17,7 @@ from levelhead import datasets
 from levelhead._checks import FloatArray
 from levelhead._plot_style import BLUE, GREY, INK, RED
 from levelhead.study.figures import styled
-from levelhead.study.line_styles import Look, looks
+from levelhead.study.line_styles import LineStyle, line_styles
 from levelhead.study.paper.table1 import N_MEMBERS, Hyperparameters, paper_network
 
 SEED = 0
@@ -47,11 +47,13 @@ def compute(seed: int = SEED, settings: Hyperparameters = SETTINGS) -> list[Poin
     points += [Point("truth", float(x), float(np.sin(3 * x)), float(0.5 * np.cos(x) ** 4)) for x in _GRID]
     for family in _FAMILIES:
         model = paper_network(family, settings, _BATCH, n_members=N_MEMBERS)
-        answer = (
+        prediction = (
             model.set_params(random_state=seed, n_jobs=1).fit(data.X, data.y).predict_dist(_GRID[:, None])
         )
         name = family if family == "Gaussian" else f"Ens{family}"
-        points += [Point(name, *map(float, row)) for row in zip(_GRID, answer.mean, answer.std, strict=True)]
+        points += [
+            Point(name, *map(float, row)) for row in zip(_GRID, prediction.mean, prediction.std, strict=True)
+        ]
     return points
 
 
@@ -89,11 +91,11 @@ def figure(points: Iterable[Point]) -> Any:
         kind: np.array([p[1:3] for p in by_kind.get(kind, [])]).reshape(-1, 2).T
         for kind in ("clean", "wrong")
     }
-    look = looks(list(curves))
+    styles = line_styles(list(curves))
     # The three robust curves lie on one another: with different dashes each shows through.
     dashes = {"EnsBeta": "--", "EnsGamma": ":"}
     return draw(
-        labels, truth, curves, {n: look[n]._replace(dashes=dashes.get(n, look[n].dashes)) for n in look}
+        labels, truth, curves, {n: styles[n]._replace(dashes=dashes.get(n, styles[n].dashes)) for n in styles}
     )
 
 
@@ -101,7 +103,7 @@ def draw(
     labels: Mapping[str, FloatArray],
     truth: FloatArray,
     curves: Mapping[str, FloatArray],
-    look: Mapping[str, Look],
+    styles: Mapping[str, LineStyle],
     called: FloatArray | None = None,
 ) -> Any:
     """Three panels: labels, means, standard deviations.
@@ -110,7 +112,7 @@ def draw(
     ----------
     labels : x and y of the `clean` and of the `wrong` labels.
     truth, curves : x, mean and standard deviation; of the truth, and of every method.
-    look : of every method.
+    styles : of every method.
     called : x and y of the labels that an audit calls wrong, if there was one.
     """
     with styled() as new_figure:
@@ -124,7 +126,7 @@ def draw(
         means.plot(truth[0], truth[1], "-", color=INK, lw=0.9, label="truth")
         spreads.plot(truth[0], truth[2], "-", color=INK, lw=0.9, label="truth")
         for name, (x, mean, std) in curves.items():
-            line = {**look[name].of_line(name), "marker": ""}
+            line = {**styles[name].plot_options(name), "marker": ""}
             means.plot(x, mean, **line)
             spreads.plot(x, std, **line)
         means.set(title="Mean of the clean labels", xlabel="x")

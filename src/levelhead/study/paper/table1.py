@@ -105,7 +105,7 @@ def table1_specs(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} in Table 1; choose from {', '.join(METHODS)}")
-    spoil = Replaced() if contamination is None else contamination
+    contaminate = Replaced() if contamination is None else contamination
     chosen = {**PAPER, **hyperparameters}
     for dataset in datasets:
         fits = {
@@ -121,7 +121,7 @@ def table1_specs(
                         label.format(method=fit),
                         seed,
                         built[fit],
-                        contamination=spoil,
+                        contamination=contaminate,
                         student=None if student is None else label.format(method=student),
                         test_size=TEST_SIZE,
                     )

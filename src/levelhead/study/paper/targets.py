@@ -15,10 +15,10 @@ from levelhead.study.specs import Spec
 from levelhead.study.store import Row
 
 DATASET, SHARE = "boston", 5
-MARKS: Mapping[str, float] = MappingProxyType({"GCP": 1.5, "EnsGCP": 1.0})
+TARGETS: Mapping[str, float] = MappingProxyType({"GCP": 1.5, "EnsGCP": 1.0})
 
 
-class Mark(NamedTuple):
+class Target(NamedTuple):
     """One cell of the slice, how many standard errors it may be off, and whether that holds on all splits."""
 
     cell: Compared
@@ -28,26 +28,28 @@ class Mark(NamedTuple):
 
 def slice_specs() -> list[Spec]:
     """The runs of the slice: two methods on 50 splits."""
-    return list(table1_specs([DATASET], [SHARE], list(MARKS)))
+    return list(table1_specs([DATASET], [SHARE], list(TARGETS)))
 
 
-def marks(rows: Iterable[Row]) -> list[Mark]:
+def check_targets(rows: Iterable[Row]) -> list[Target]:
     """Every cell of the slice with its verdict.
 
     Parameters
     ----------
     rows : from `Store.rows` or `read_csv`; others than those of the slice are left out.
     """
-    chosen = [row for row in rows if (row.dataset, row.share) == (DATASET, SHARE) and row.method in MARKS]
+    chosen = [row for row in rows if (row.dataset, row.share) == (DATASET, SHARE) and row.method in TARGETS]
     found = [
-        Mark(
-            cell, MARKS[cell.method], cell.n_splits >= N_SPLITS and abs(cell.difference) <= MARKS[cell.method]
+        Target(
+            cell,
+            TARGETS[cell.method],
+            cell.n_splits >= N_SPLITS and abs(cell.difference) <= TARGETS[cell.method],
         )
         for cell in compared(chosen)
     ]
-    if len(found) < 2 * len(MARKS):
+    if len(found) < 2 * len(TARGETS):
         raise ValueError(
-            f"the slice needs {' and '.join(MARKS)} on {DATASET} at λ = {SHARE}; found {len(found)} of "
-            f"{2 * len(MARKS)} cells"
+            f"the slice needs {' and '.join(TARGETS)} on {DATASET} at λ = {SHARE}; found {len(found)} of "
+            f"{2 * len(TARGETS)} cells"
         )
     return found

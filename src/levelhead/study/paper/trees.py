@@ -1,7 +1,7 @@
-"""Rows of boosted trees beside the paper's methods: GCPBoost, one machine, and EnsGCPBoost, five.
+"""Boosted trees next to the methods of the paper: GCPBoost, one model, and EnsGCPBoost, an ensemble of five.
 
-Their specs share splits and spoilt labels with those of `table1_specs`, so that one store, one table and one paired
-test hold them all. They have no hyperparameters to choose: every data set gets the defaults.
+Their specs share splits and wrong labels with those of `table1_specs`, so that they can be stored, tabulated and
+compared together. They have no hyperparameters to choose: every data set gets the defaults.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,14 +59,14 @@ def boosting_specs(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} of trees; choose from {', '.join(METHODS)}")
-    spoil = Replaced() if contamination is None else contamination
+    contaminate = Replaced() if contamination is None else contamination
     built = {name: recipe(name) for name in methods}
     for dataset in datasets:
         for seed in seeds:
             for share in shares:
                 for name, estimator in built.items():
                     yield Spec(
-                        dataset, share, name, seed, estimator, contamination=spoil, test_size=TEST_SIZE
+                        dataset, share, name, seed, estimator, contamination=contaminate, test_size=TEST_SIZE
                     )
 
 

@@ -34,7 +34,7 @@ _MEMBERS = 5
 
 
 class Ratio(NamedTuple):
-    """Predicted over true variance of one reading of one draw; `unsolved` is the share of rows without an answer."""
+    """Predicted over true variance of one reading of one draw; `unsolved` is the share of rows without a solution."""
 
     share: float
     draw: int
@@ -78,30 +78,30 @@ def _fitted(data: datasets.Synthetic, contamination: float | str | None, seed: i
     return model(n_members=_MEMBERS, contamination=contamination, **options).fit(data.X, data.y)
 
 
-def _parameters(answer: Prediction) -> tuple[FloatArray, FloatArray]:
-    assert answer.member_alpha is not None
-    assert answer.member_sigma is not None
-    return answer.member_alpha, answer.member_sigma
+def _parameters(prediction: Prediction) -> tuple[FloatArray, FloatArray]:
+    assert prediction.member_alpha is not None
+    assert prediction.member_sigma is not None
+    return prediction.member_alpha, prediction.member_sigma
 
 
-def _first_order(answer: Prediction, epsilon: float) -> FloatArray:
+def _first_order(prediction: Prediction, epsilon: float) -> FloatArray:
     """Equation (8) for every member and row; NaN where it would be negative."""
-    alpha, sigma = _parameters(answer)
+    alpha, sigma = _parameters(prediction)
     left = 1 - b(alpha) * epsilon
     return np.where(left > 0, left, np.nan) * prognostic_variance(alpha, sigma)
 
 
-def _far(answer: Prediction, epsilon: float) -> FloatArray:
+def _far(prediction: Prediction, epsilon: float) -> FloatArray:
     """σ/(α* − A(α*)) for every member and row; NaN where α* has no solution."""
-    alpha, sigma = _parameters(answer)
+    alpha, sigma = _parameters(prediction)
     room = 1 - epsilon * (2 * alpha + 1)
     solved = np.where(room > 0, room, 1.0)
     return np.where(room > 0, sigma / alpha_minus_A(alpha / solved), np.nan)
 
 
-def _mixed(answer: Prediction, variance: FloatArray) -> FloatArray:
+def _mixed(prediction: Prediction, variance: FloatArray) -> FloatArray:
     """Variance of the mixture of members with these variances."""
-    mean = answer.member_mean
+    mean = prediction.member_mean
     mixed: FloatArray = (variance + mean**2).mean(axis=0) - mean.mean(axis=0) ** 2
     return mixed
 
@@ -156,5 +156,5 @@ def _quartiles(lines: Sequence[Ratio]) -> tuple[float, float, float]:
 def _shown(lines: Sequence[Ratio], quartiles: tuple[float, float, float]) -> str:
     low, middle, high = quartiles
     unsolved = float(np.mean([line.unsolved for line in lines]))
-    note = f"; no answer for {unsolved:.0%} of the rows" if unsolved >= 0.005 else ""
+    note = f"; no solution for {unsolved:.0%} of the rows" if unsolved >= 0.005 else ""
     return f"{middle:.2f} ({low:.2f} to {high:.2f}{note})"
