@@ -38,25 +38,43 @@ def audit_report(
     front: Sequence[Panel] = (),
     overwrite: bool = False,
 ) -> None:
-    """Write an audit as one HTML file: what it found, and a table to work through the suspect labels.
+    """Write an audit as an HTML page: a summary, figures, and a table to review the flagged labels.
 
     The page counts rows from 1, as spreadsheets and the command line do.
 
     Parameters
     ----------
-    audit : the verdicts.
-    path : the file; it appears whole or not at all.
-    table : the whole table the labels came from, a frame or a dictionary of columns. The page shows its rows and
-        writes the cleaned table. Without it, the page writes the cleaned labels.
-    target : the column of labels.
-    rows : for each label, its row in the table, counted from 0; default: one after the other.
-    id_column : column that names the rows.
-    inputs : numbers to find the nearest rows by, one row a label, as the model saw them; default: the columns of
-        numbers of the table.
-    title : of the page.
-    remarks : what the reader should know, a sentence each.
-    front : panels to be shown before the suspects.
-    overwrite : whether to replace a file that is there.
+    audit : Audit
+        Result of an audit.
+    path : path-like
+        File to write; if an error occurs, no partial file is left.
+    table : DataFrame, mapping of str to array-like, or None, default=None
+        The whole table that the labels come from (pandas, polars or a dictionary of columns). The page shows its rows
+        and writes the cleaned table. Without it, the page writes the cleaned labels.
+    target : str, default="label"
+        Column with the labels.
+    rows : array-like of int of shape (n_labels,) or None, default=None
+        Row of the table for each label, counted from 0; by default 0, 1, 2, ….
+    id_column : str or None, default=None
+        Column that identifies the rows.
+    inputs : array-like of shape (n_labels, n_features) or None, default=None
+        Numbers to find the nearest rows with, for example the transformed features of the model; by default the numeric
+        columns of the table.
+    title : str or None, default=None
+        Title of the page.
+    remarks : sequence of str, default=()
+        Notes for the reader, one sentence each.
+    front : sequence of Panel, default=()
+        Panels to show before the table.
+    overwrite : bool, default=False
+        Whether to replace an existing file.
+
+    Raises
+    ------
+    ValueError
+        If the table, `rows` or `inputs` do not fit the audit.
+    FileExistsError
+        If the file exists and `overwrite` is False.
     """
     refuse(Path(path), overwrite=overwrite)
     place = _places(audit, rows)
@@ -92,7 +110,18 @@ def audit_report(
 
 
 def verdicts(audit: Audit) -> NDArray[np.uint8]:
-    """2 for labels called wrong, 1 for labels in doubt, 0 for those fully trusted."""
+    """Classify the labels of an audit.
+
+    Parameters
+    ----------
+    audit : Audit
+        Result of an audit.
+
+    Returns
+    -------
+    ndarray of uint8 of shape (n_labels,)
+        2 for flagged labels, 1 for labels in doubt, 0 for fully trusted ones.
+    """
     doubtful = audit.p_outlier >= 0.5 * audit.false_alarm_rate
     return np.where(audit.is_label_issue, 2, doubtful).astype(np.uint8)
 
@@ -109,7 +138,7 @@ def _places(audit: Audit, rows: ArrayLike | None) -> Index:
 def _neighbours(
     audit: Audit, verdict: NDArray[np.uint8], inputs: ArrayLike | None, source: RowTable | None, place: Index
 ) -> tuple[Index, Index]:
-    """The rows that may need a look, and the nearest rows of each."""
+    """The labels to review, and the nearest rows of each."""
     by_suspicion = np.lexsort((-np.abs(audit.z), -audit.p_outlier, -verdict.astype(int)))
     examined = by_suspicion[: min(int((verdict > 0).sum()), _MOST_EXAMINED)]
     if inputs is not None:
@@ -126,7 +155,7 @@ def _neighbours(
 
 
 def _shown(audit: Audit, near: tuple[Index, Index]) -> Index:
-    """The labels that the page holds: all, unless there are too many."""
+    """The labels in the page: all, unless there are too many."""
     if len(audit) <= _MOST_ROWS:
         return np.arange(len(audit))
     return np.unique(np.concatenate([near[0], near[1].ravel()]))
@@ -173,7 +202,7 @@ def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _table(source: RowTable, near: tuple[Index, Index], place: Index) -> dict[str, Any]:
-    """The rows of the table; if they are too many, those that need a look and their neighbours."""
+    """The rows of the table; if there are too many, those of labels to review and their neighbours."""
     whole = encoding.packed_text("\n".join(source.lines()))
     complete = len(whole["zlib"]) <= _LARGEST_TABLE
     if not complete:

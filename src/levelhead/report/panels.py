@@ -23,13 +23,25 @@ _Z_TICKS = np.array([-10000, -1000, -100, -30, -10, -3, 0, 3, 10, 30, 100, 1000,
 def of_audit(
     audit: Audit, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index, target: str
 ) -> list[Panel]:
-    """All figures; the first goes beside the table of suspects.
+    """Create all figures of an audit; the first is shown next to the table.
 
     Parameters
     ----------
-    verdict : 0 trusted, 1 in doubt, 2 called wrong.
-    position : of each label among those that the page holds; −1 if it does not.
-    row : number of each label's row, from 1.
+    audit : Audit
+        Result of an audit.
+    verdict : ndarray of uint8 of shape (n_labels,)
+        0 fully trusted, 1 in doubt, 2 flagged.
+    position : ndarray of int of shape (n_labels,)
+        Index of each label among those in the page; −1 if it is not in the page.
+    row : ndarray of int of shape (n_labels,)
+        Row number of each label, counted from 1.
+    target : str
+        Name of the label.
+
+    Returns
+    -------
+    list of Panel
+        The figures.
     """
     draw = _Drawer(verdict, position, row)
     name = plot_text(target)
@@ -94,7 +106,7 @@ def alpha_varies(audit: Audit) -> bool:
 
 
 class _Drawer:
-    """Draws rows as points, suspects marked."""
+    """Draws rows as points, with a marker for each verdict."""
 
     def __init__(self, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index) -> None:
         self.verdict, self.position, self.row = verdict, position, row
@@ -148,7 +160,7 @@ def _marker(kind: int, color: str, count: int) -> dict[str, Any]:
 
 
 def thinned(x: FloatArray, y: FloatArray, most: int) -> Index:
-    """Points that look like all of them: one in each cell of a grid, and of these at most `most`."""
+    """Select points that look like all of them: one per cell of a grid, at most `most` in total."""
     if x.size <= most:
         return np.arange(x.size)
     cells = [
@@ -176,7 +188,7 @@ def _z_axis(z: FloatArray) -> dict[str, Any]:
 
 
 def _log_axis(values: FloatArray) -> dict[str, Any]:
-    """Ticks for a drawing of log10(values); on plotly's own logarithmic axes, rings around points are no rings."""
+    """Ticks for a plot of log10(values); on plotly's own logarithmic axes, rings around points are distorted."""
     known = values[np.isfinite(values) & (values > 0)]
     low, high = np.log10(known.min()), np.log10(known.max())
     fine = (1, 1.5, 2, 3, 4, 5, 7) if high - low < 0.9 else (1, 2, 5)
@@ -225,7 +237,7 @@ def _doubtful(verdict: NDArray[np.uint8]) -> str:
 
 
 def _retention(audit: Audit, name: str) -> Panel:
-    """RMSE(n) of all labels and of those not called wrong, with the best that any variance could do."""
+    """RMSE(n) of all labels and of those not flagged, and the best possible curve."""
     kept = ~audit.is_label_issue
     y, mean, var = audit.given_label, audit.predicted_label, audit.std**2
     curves = [("all labels", "var(--red)", "dot", metrics.retention_curve(y, mean, var))]
@@ -253,14 +265,14 @@ def _retention(audit: Audit, name: str) -> Panel:
 
 
 def _error_axis(curves: list[FloatArray]) -> dict[str, Any]:
-    """Logarithmic, and not stretched by the last few rows of a curve, which may fall to nothing."""
+    """Logarithmic, without the last few rows of a curve, whose error may be almost 0."""
     low = min(curve[: max(1, int(0.95 * len(curve)))].min() for curve in curves)
     high = max(curve.max() for curve in curves)
     return {"type": "log", "range": [np.log10(low / 3), np.log10(1.5 * high)]} if low > 0 else {}
 
 
 def _calibration(audit: Audit) -> Panel:
-    """Observed against expected shares below each quantile; clean labels count by their probability to be clean."""
+    """Observed against expected shares below each quantile; clean labels are weighted by 1 − p_outlier."""
     y, mean, var = audit.given_label, audit.predicted_label, audit.std**2
     traces = []
     weighted: list[tuple[str, str, str, FloatArray | None]] = [("all labels", "var(--red)", "dot", None)]

@@ -21,7 +21,19 @@ _UNKNOWN = ("#8a4f7d", "#cc79a7", "#00a0a0", "#9a6324")
 
 
 class Shown(NamedTuple):
-    """A cell of the table: ours, the paper's, and the difference in standard errors; with what to mark."""
+    """A cell of the table.
+
+    Attributes
+    ----------
+    ours : str
+        Our mean and standard deviation.
+    paper : str
+        Mean of the paper and difference in standard errors.
+    bold : bool
+        Whether no other method is significantly better.
+    far : bool
+        Whether the difference is larger than two standard errors.
+    """
 
     ours: str
     paper: str
@@ -41,15 +53,27 @@ def study_report(
     title: str = "A study",
     overwrite: bool = False,
 ) -> None:
-    """Write the page of a study: one HTML file that opens without a network.
+    """Write the results of a study as an HTML page that works offline.
 
     Parameters
     ----------
-    rows : from `Store.rows` or `read_csv`; of one contamination.
-    path : the file to write.
-    curves : mean curves RMSE(n) (`mean_curves`, `read_curves`), if they shall be shown.
-    title : of the page.
-    overwrite : whether a file that is there is replaced.
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+    path : path-like
+        File to write.
+    curves : sequence of Curve, default=()
+        Mean curves RMSE(n) (`mean_curves`, `read_curves`) to show.
+    title : str, default="A study"
+        Title of the page.
+    overwrite : bool, default=False
+        Whether to replace an existing file.
+
+    Raises
+    ------
+    ValueError
+        If there are no finished runs.
+    FileExistsError
+        If the file exists and `overwrite` is False.
     """
     stored = list(rows)
     found = {measure: cells(stored, measure) for measure in MEASURES}
@@ -102,7 +126,7 @@ def _tiles(n_rows: int, lines: Sequence[Agreement]) -> list[tuple[str, str]]:
 
 
 def _table(found: Cells, beside: Mapping[Place, Compared], dataset: str, measure: str) -> dict[str, Any]:
-    """Methods down, λ across."""
+    """One line per method, one column per λ."""
     keys = [key for key in found[measure] if key[0] == dataset]
     shares = sorted({share for _, share, _ in keys})
 
@@ -128,7 +152,7 @@ def _shown(cell: Cell | None, beside: Compared | None) -> Shown:
 
 
 def _against(found: Cells, k: int, dataset: str) -> Panel:
-    """Every measure against λ, chosen by a menu; the paper's numbers as open points."""
+    """Every measure against λ, selected by a menu; crosses are the numbers of the paper."""
     methods = in_order({m for d, _, m in found["rmse"] if d == dataset})
     traces: list[dict[str, Any]] = []
     choices: dict[str, list[Any]] = {measure: [] for measure in MEASURES}
@@ -161,7 +185,7 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
 
 
 def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
-    """RMSE(n) for a λ that a menu chooses."""
+    """RMSE(n) for one λ, selected by a menu."""
     own = [curve for curve in curves if curve.dataset == dataset]
     shares, methods = sorted({c.share for c in own}), in_order({c.method for c in own})
     by_cell = {(c.share, c.method): c.rmse for c in own}
@@ -192,7 +216,7 @@ def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
 
 
 def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
-    """A box for every method and λ, every split a point in its hover; the measure is chosen by a menu."""
+    """A box for every method and λ; the measure is selected by a menu."""
     own = sorted((row for row in rows if row.dataset == dataset), key=lambda row: (row.share, row.seed))
     methods = in_order({row.method for row in own})
     grouped = {method: [row for row in own if row.method == method] for method in methods}
@@ -276,7 +300,7 @@ def _published(method: str, x: list[Any]) -> dict[str, Any]:
 
 
 def _visible(method: str) -> bool | str:
-    """At first the ensembles and GCP, lest nothing can be seen; the reader may add the others."""
+    """Show the ensembles and GCP at first, so that the figure is readable; the reader can add the others."""
     return "legendonly" if method in ("Beta", "Gamma", "Gaussian") else True
 
 

@@ -29,27 +29,48 @@ _MOST_BREAKDOWNS = 5
 
 
 class Finished(NamedTuple):
-    """A spec and what became of it."""
+    """A spec and its outcome.
+
+    Attributes
+    ----------
+    spec : Spec
+        Description of the run.
+    outcome : Outcome
+        Its result or failure.
+    """
 
     spec: Spec
     outcome: Outcome
 
 
 class WorkersLost(ChildProcessError):
-    """The workers went away before all runs were done; what was finished is stored."""
+    """The workers ended before all runs were done; finished runs are stored."""
 
 
 def finish(
     specs: Sequence[Spec], backend: Any = "serial", n_jobs: int = 1
 ) -> Generator[Finished, None, None]:
-    """Run every spec and give the outcomes as they come.
+    """Run specs and yield their outcomes as they finish.
 
     Parameters
     ----------
-    specs : what to run.
-    backend : "serial", "threads", "processes", "dask" (a local cluster), the address of a Dask scheduler such as
-        "tcp://host:8786", a `distributed.Client`, or any `concurrent.futures.Executor`.
-    n_jobs : how many workers to start; -1 means one a core. Ignored for workers that are there already.
+    specs : sequence of Spec
+        What to run.
+    backend : str, distributed.Client or concurrent.futures.Executor, default="serial"
+        "serial", "threads", "processes", "dask" (a local cluster), or the address of a Dask scheduler such as
+        "tcp://host:8786".
+    n_jobs : int, default=1
+        Number of workers to start; -1 means one per core. Ignored for an executor, a client or a remote scheduler.
+
+    Yields
+    ------
+    Finished
+        A spec and its outcome.
+
+    Raises
+    ------
+    WorkersLost
+        If the workers die repeatedly.
     """
     make = _maker(backend, cpu_count() if n_jobs == -1 else n_jobs)
     if make is None:

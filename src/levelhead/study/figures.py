@@ -24,17 +24,21 @@ _Cells = Mapping[tuple[str, float, str], Cell]  # by data set, λ and method
 def measure_against_share(
     rows: Iterable[Row], measure: str = "auc", methods: Sequence[str] | None = None
 ) -> Any:
-    """A measure against λ, with standard errors, a panel for every data set (Figure 3 for `auc`).
+    """Plot a measure against λ with standard errors, one panel per data set (Figure 3 for "auc").
 
     Parameters
     ----------
-    rows : from `Store.rows` or `read_csv`; of one contamination.
-    measure : as for `table`.
-    methods : which to draw; all if None.
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+    measure : str, default="auc"
+        Name of the measure, as for `table`.
+    methods : sequence of str or None, default=None
+        Methods to draw; by default all.
 
     Returns
     -------
-    figure : of matplotlib; `figure.savefig("auc.svg")` keeps it.
+    matplotlib.figure.Figure
+        The figure; `figure.savefig("auc.svg")` saves it.
     """
     found = _chosen(rows, measure, methods)
     styles = _line_styles(found)
@@ -48,12 +52,21 @@ def measure_against_share(
 def measure_by_kind(
     kinds: Mapping[str, Iterable[Row]], measure: str = "rmse", methods: Sequence[str] | None = None
 ) -> Any:
-    """A measure against λ for several kinds of wrong labels: a row of panels for each, on a logarithmic scale.
+    """Plot a measure against λ for several kinds of wrong labels, on a logarithmic scale: one row of panels per kind.
 
     Parameters
     ----------
-    kinds : the rows of each kind, by the name to show.
-    measure, methods : as for `measure_against_share`.
+    kinds : mapping of str to iterable of Row
+        Results of each kind of wrong labels, by the name to show.
+    measure : str, default="rmse"
+        Name of the measure, as for `table`.
+    methods : sequence of str or None, default=None
+        Methods to draw; by default all.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     by_kind = {kind: _chosen(rows, measure, methods) for kind, rows in kinds.items()}
     everything = {key: cell for found in by_kind.values() for key, cell in found.items()}
@@ -79,21 +92,41 @@ def retention_curves(
     methods: Sequence[str] | None = None,
     specs: Iterable[Spec] | None = None,
 ) -> Any:
-    """RMSE(n) without the n most uncertain test rows, mean over the splits (Figure 5 for λ = 5).
+    """Plot RMSE(n) without the n most uncertain test rows, mean over the splits (Figure 5 for λ = 5).
 
     Parameters
     ----------
-    store : where the results are.
-    share : λ.
-    methods : which to draw; all if None.
-    specs : the study to draw, if the store holds several; all runs if None.
+    store : Store
+        Results.
+    share : float, default=5
+        λ, the percentage of wrong labels.
+    methods : sequence of str or None, default=None
+        Methods to draw; by default all.
+    specs : iterable of Spec or None, default=None
+        Only runs of these specs; by default all.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     found = [curve for curve in mean_curves(store, specs) if curve.share == share]
     return retention([curve for curve in found if methods is None or curve.method in methods])
 
 
 def retention(curves: Sequence[Curve]) -> Any:
-    """The curves RMSE(n) that are given, of one λ and one contamination: a panel for every data set."""
+    """Plot curves RMSE(n), one panel per data set.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Curves, all with the same λ and contamination.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     kinds = {(curve.share, curve.contamination) for curve in curves}
     if len(kinds) > 1:
         raise ValueError(f"curves of several λ or contaminations ({sorted(kinds)}); choose one")
@@ -113,7 +146,15 @@ def retention(curves: Sequence[Curve]) -> Any:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Keep a figure in the format that the name of the file says; the same figure is the same file."""
+    """Save a figure; the same figure gives the same file.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : Path
+        File to write; its suffix determines the format.
+    """
     dated = {".svg": {"Date": None, "Creator": None}, ".pdf": {"CreationDate": None}}
     with styled():
         figure.savefig(path, dpi=200, metadata=dated.get(path.suffix.lower()))
@@ -143,7 +184,7 @@ def _line_styles(found: _Cells) -> dict[str, LineStyle]:
 def _draw_lines(
     axes: Any, found: _Cells, dataset: str, styles: Mapping[str, LineStyle]
 ) -> dict[str, list[float]]:
-    """A line a method against λ, with standard errors; gives the means that were drawn."""
+    """Draw one line per method against λ, with standard errors; returns the means."""
     means = {}
     for name in styles:
         line = _line(found, dataset, name)

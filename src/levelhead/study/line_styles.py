@@ -9,7 +9,19 @@ _PLUM, _SKY, _ROSE = "#8a4f7d", "#56b4e9", "#cc79a7"
 
 
 class LineStyle(NamedTuple):
-    """Colour, dashes, marker and width of a line."""
+    """Style of a line.
+
+    Attributes
+    ----------
+    colour : str
+        Colour.
+    dashes : str
+        Line style of matplotlib.
+    marker : str
+        Marker of matplotlib.
+    width : float
+        Line width.
+    """
 
     colour: str
     dashes: str
@@ -17,7 +29,7 @@ class LineStyle(NamedTuple):
     width: float
 
     def plot_options(self, name: str) -> dict[str, Any]:
-        """What matplotlib wants to know."""
+        """Keyword arguments for matplotlib's `plot`, with `name` as the label."""
         return {
             "color": self.colour,
             "linestyle": self.dashes,
@@ -47,7 +59,7 @@ _MARKERS = "v<>phd"
 
 
 def line_styles(methods: Sequence[str]) -> dict[str, LineStyle]:
-    """A look for every method; those that are not known get what is left, in their order."""
+    """Assign a line style to every method; unknown methods get the remaining styles in their order."""
     others = [method for method in methods if method not in _KNOWN]
     free = {
         method: LineStyle(
@@ -59,6 +71,6 @@ def line_styles(methods: Sequence[str]) -> dict[str, LineStyle]:
 
 
 def math_name(method: str) -> str:
-    """A name as the paper prints it: what follows an underscore is a subscript."""
+    """Format a name as the paper prints it: the part after an underscore is a subscript."""
     base, _, low = method.partition("_")
     return rf"{base}$_\mathrm{{{low}}}$" if low.isalpha() else method

@@ -14,15 +14,20 @@ from levelhead.study.store import Failure, Store
 
 @dataclass(frozen=True)
 class Summary:
-    """What became of a call of `run_study`.
+    """Summary of a call of `run_study`; `str` gives it as text.
 
     Attributes
     ----------
-    finished : runs done in this call.
-    found : runs that were in the store already.
-    failures : runs that failed in this call; they are tried again next time.
-    wall_seconds : from beginning to end.
-    run_seconds : sum over the runs of this call, whichever worker did them.
+    finished : int
+        Number of runs finished in this call.
+    found : int
+        Number of runs that were already in the store.
+    failures : tuple of Failure
+        Runs that failed in this call; they are repeated next time.
+    wall_seconds : float
+        Duration of the call.
+    run_seconds : float
+        Sum of the durations of the runs, over all workers.
     """
 
     finished: int
@@ -51,16 +56,27 @@ def run_study(
     n_jobs: int = 1,
     show_progress: bool = True,
 ) -> Summary:
-    """Do all runs that the store does not hold yet; stop it as you like and call it again to go on.
+    """Run all specs that are not in the store yet.
+
+    A study can be interrupted at any time; the same call continues it.
 
     Parameters
     ----------
-    specs : the study; a spec that comes twice is run once.
-    store_path : the SQLite file, made if it is not there.
-    backend : "serial", "threads", "processes", "dask", the address of a Dask scheduler, a `distributed.Client` or an
-        `Executor`. The numbers do not depend on it.
-    n_jobs : workers to start; -1 means one a core.
-    show_progress : whether to report on stderr.
+    specs : iterable of Spec
+        The study; duplicates are run once.
+    store_path : path-like
+        SQLite file with the results; created if it does not exist.
+    backend : str, distributed.Client or concurrent.futures.Executor, default="serial"
+        "serial", "threads", "processes", "dask", or the address of a Dask scheduler. The results do not depend on it.
+    n_jobs : int, default=1
+        Number of workers; -1 means one per core.
+    show_progress : bool, default=True
+        Whether to report the progress on stderr.
+
+    Returns
+    -------
+    Summary
+        What was run and what failed.
     """
     study = list(dict.fromkeys(specs))
     began = time.monotonic()

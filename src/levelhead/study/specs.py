@@ -35,7 +35,17 @@ _SET_BY_THE_RUN = ("random_state", "n_jobs", "verbose")
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """A table of one's own, under the name that the study's tables show."""
+    """Your own table, for use in a study.
+
+    Parameters
+    ----------
+    name : str
+        Name that the tables of the study show; it must not be the name of a public data set.
+    X : array-like of shape (n_samples, n_features)
+        Inputs, finite numbers only.
+    y : array-like of shape (n_samples,)
+        Labels.
+    """
 
     name: str
     X: FloatArray
@@ -63,20 +73,36 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """One fit and its measures: what to load, contaminate, fit, and judge.
+    """Description of one run: the data, the wrong labels, the split and the estimator.
 
     Parameters
     ----------
-    dataset : name of a public data set, or a table of one's own.
-    share : λ, the percentage of the training labels that is contaminated.
-    method : what the estimator is called in tables.
-    seed : of the split into training and test rows.
-    estimator : any scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`; copied.
-    contamination : how labels are contaminated; the paper's outliers by default.
-    student : what the Student variance (9) of the same GCP fit is called, if it is to be reported too.
-    test_size : share of the rows that is kept for the test; their labels stay clean.
-    validation_size : if not 0, the test rows stay unseen, and this share of the (contaminated) training rows
-        takes their place: for honest choices of hyperparameters.
+    dataset : str or Data
+        Name of a public data set, or your own table.
+    share : float
+        λ, the percentage of training labels that are wrong, from 0 to 100.
+    method : str
+        Name of the estimator in tables.
+    seed : int
+        Seed of the split into training and test rows.
+    estimator : estimator
+        A scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`. It is copied.
+    contamination : Contamination, default=Replaced()
+        Kind of wrong labels; by default that of the paper.
+    student : str or None, default=None
+        If given, the Student variance (9) of the same GCP fit is reported as well, under this name.
+    test_size : float, default=0.05
+        Share of the rows used for the test. Their labels stay clean.
+    validation_size : float, default=0.0
+        If not 0, this share of the training rows, including wrong labels, is used for the test instead, and the test
+        rows are not used at all. This is for the choice of hyperparameters.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range or the data set is unknown.
+    TypeError
+        If a parameter of the estimator cannot be described by its content.
     """
 
     dataset: str | Data
@@ -103,7 +129,13 @@ class Spec:
         _ = self.digest  # what cannot be described is refused here, and later changes can be noticed
 
     def check(self) -> None:
-        """Refuse to run an estimator that was changed after the spec was made."""
+        """Check that the estimator was not changed after the spec was created.
+
+        Raises
+        ------
+        ValueError
+            If it was changed.
+        """
         if describe(self.estimator) != self.content["estimator"]:
             raise ValueError(
                 f"the estimator of this spec was changed after the spec was created ({self}); create a new spec instead"
@@ -116,7 +148,7 @@ class Spec:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """All that decides the numbers, as plain data."""
+        """Everything that determines the results, as plain data."""
         public = isinstance(self.dataset, str)
         return {
             "protocol": PROTOCOL,
@@ -135,14 +167,24 @@ class Spec:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the content."""
+        """SHA-256 of `content`; specs are equal if their digests are."""
         return hashlib.sha256(_canonical(self.content).encode()).hexdigest()
 
     def stream(self, purpose: str) -> int:
-        """Seed of one of the run's random streams, from the spec's name.
+        """Compute the seed of one of the random streams of the run.
 
-        Labels are contaminated alike for all methods, so that these can be compared pairwise; and the settings of
-        the estimator do not enter, so that those of one method are compared on common random numbers.
+        All methods get the same wrong labels, so that they can be compared pairwise. The parameters of the estimator do
+        not change the seed, so that they are compared with common random numbers.
+
+        Parameters
+        ----------
+        purpose : str
+            "contamination", or the name of a parameter of the estimator such as "random_state".
+
+        Returns
+        -------
+        int
+            Seed.
         """
         shared = [self.dataset_name, float(self.share), describe(self.contamination), int(self.seed)]
         name = shared if purpose == "contamination" else [*shared, self.method]
@@ -160,7 +202,7 @@ class Spec:
 
 
 def describe(value: Any) -> Any:
-    """Plain data that say all about a value that decides numbers; refuses what it cannot look into."""
+    """Describe a value by plain data that determine it; raises TypeError for values that cannot be described."""
     if isinstance(value, np.generic):
         return describe(value.item())
     if isinstance(value, float) and value.is_integer():

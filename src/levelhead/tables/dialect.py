@@ -28,7 +28,7 @@ _POINT_CELL = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))([e
 
 
 class TableError(ValueError):
-    """A file that cannot be read as the table it should be; the message says what to do."""
+    """A file that cannot be read as a table; the message says what to do."""
 
 
 class Dialect(NamedTuple):
@@ -36,10 +36,16 @@ class Dialect(NamedTuple):
 
     Attributes
     ----------
-    compression : pandas' name of it, or None.
-    separator : one character, or a pattern for blanks.
-    decimal : "." or ",".
-    ragged_end : whether every line ends with a separator that means nothing.
+    compression : str or None
+        Compression, by its name in pandas.
+    encoding : str
+        Encoding of the text.
+    separator : str
+        One character, or a regular expression for blanks.
+    decimal : {".", ","}
+        Decimal mark.
+    ragged_end : bool
+        Whether every line ends with an extra separator.
     """
 
     compression: str | None
@@ -50,7 +56,23 @@ class Dialect(NamedTuple):
 
 
 def detect(path: Path) -> Dialect:
-    """The dialect of a file, from its first quarter of a megabyte."""
+    """Detect the dialect of a file from its first 256 kB.
+
+    Parameters
+    ----------
+    path : Path
+        Text table, possibly compressed.
+
+    Returns
+    -------
+    Dialect
+        How the table is written.
+
+    Raises
+    ------
+    TableError
+        If the file is empty, damaged, has no header or is not text.
+    """
     compression = compression_of(path)
     sample, complete = _sample(path, compression)
     encoding = _encoding(sample)
@@ -77,7 +99,18 @@ def detect(path: Path) -> Dialect:
 
 
 def compression_of(path: Path) -> str | None:
-    """How a file is compressed, by its first bytes, whatever its name says."""
+    """Detect the compression of a file by its first bytes, whatever its name.
+
+    Parameters
+    ----------
+    path : Path
+        File.
+
+    Returns
+    -------
+    str or None
+        Name of the compression, or None.
+    """
     with path.open("rb") as file:
         start = file.read(8)
     for magic, name in _MAGIC.items():

@@ -60,12 +60,18 @@ class TrainingTable(NamedTuple):
 
     Attributes
     ----------
-    X : frame of the inputs.
-    y : labels.
-    row : number of each row in the file, from 1.
-    identity : what the id column says of each row, or None.
-    remarks : what was left out or read with a grain of salt, in words.
-    frame : the table as it was read, with all its rows and columns.
+    X : pandas.DataFrame
+        Inputs.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    row : ndarray of int of shape (n_samples,)
+        Row number in the file, counted from 1 without the header.
+    identity : ndarray of shape (n_samples,) or None
+        Content of the id column.
+    remarks : tuple of str
+        What was left out or read as missing, one sentence each.
+    frame : pandas.DataFrame
+        The whole table as it was read.
     """
 
     X: Frame
@@ -84,15 +90,30 @@ def training_table(
     drop: Collection[str] = (),
     keep: Collection[str] | Literal["all"] = (),
 ) -> TrainingTable:
-    """Read inputs and labels; rows whose label is missing or no number are left out and named.
+    """Read inputs and labels from a file; rows without a numeric label are left out and reported.
 
     Parameters
     ----------
-    path : CSV or Parquet.
-    target : column of the labels.
-    id_column : column that names the rows; it is no input.
-    drop : other columns that are no inputs.
-    keep : columns that are inputs although they look like names of the rows, or "all".
+    path : path-like
+        CSV or Parquet file.
+    target : str
+        Column with the labels.
+    id_column : str or None, default=None
+        Column that identifies the rows; not used as a feature.
+    drop : collection of str, default=()
+        Other columns that are not used as features.
+    keep : collection of str or "all", default=()
+        Columns to use as features although they look like row identifiers.
+
+    Returns
+    -------
+    TrainingTable
+        Inputs, labels, row numbers and remarks.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, a column does not exist, or there is no label or no feature.
     """
     frame = read(path)
     choose(frame, () if keep == "all" else keep, path)
@@ -114,7 +135,20 @@ def training_table(
 
 
 def read(path: str | Path) -> Frame:
-    """A whole table; cells of a CSV stay text, so that nothing is lost, but for numbers in plain notation."""
+    """Read a whole table.
+
+    Cells of a CSV file stay text, so that nothing is lost; numbers are written in plain notation ("1234.5").
+
+    Parameters
+    ----------
+    path : path-like
+        CSV or Parquet file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table.
+    """
     frames = list(pieces(path))
     return frames[0] if len(frames) == 1 else _pandas().concat(frames, ignore_index=True)
 
@@ -122,9 +156,21 @@ def read(path: str | Path) -> Frame:
 def pieces(
     path: str | Path, rows: int = _PIECE, progress: Callable[[float], None] | None = None
 ) -> Iterator[Frame]:
-    """The table in pieces of at most so many rows, in bounded memory.
+    """Read a table in chunks, with bounded memory.
 
-    `progress` is told the share of the file that has been read. A table without rows is one empty piece.
+    Parameters
+    ----------
+    path : path-like
+        CSV or Parquet file.
+    rows : int, default=50000
+        Largest number of rows of a chunk.
+    progress : callable or None, default=None
+        Called after each chunk with the fraction of the file that has been read.
+
+    Yields
+    ------
+    pandas.DataFrame
+        A chunk of the table. A table without rows gives one empty chunk.
     """
     path = Path(path)
     if path.is_dir():
@@ -141,7 +187,27 @@ def pieces(
 
 
 def choose(frame: Frame, names: Collection[str], path: str | Path) -> Frame:
-    """The columns of these names; for one that is missing, the error suggests the nearest name."""
+    """Select columns of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Table.
+    names : collection of str
+        Columns to select.
+    path : path-like
+        File of the table, for the error message.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The selected columns.
+
+    Raises
+    ------
+    TableError
+        If a column does not exist; the message suggests the nearest name.
+    """
     present = list(map(str, frame.columns))
     for name in names:
         if name not in present:
@@ -239,7 +305,7 @@ def _plain(column: Any, decimal: str) -> Any:
 
 
 def _typed(frame: Frame) -> Frame:
-    """A frame with its index gone, infinities missing and decimals as floats."""
+    """Remove the index, read infinities as missing and convert decimals to floats."""
     pandas = _pandas()
     frame = frame.reset_index(drop=True)
     frame.columns = [str(name) for name in frame.columns]
@@ -253,7 +319,7 @@ def _typed(frame: Frame) -> Frame:
 
 
 def _labels(column: Any, target: str) -> tuple[FloatArray, list[str]]:
-    """Labels, NaN where there is none, and what to say of those."""
+    """Labels, NaN where there is none, and remarks about the rows without one."""
     numbers = _pandas().to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     numbers = np.where(np.isfinite(numbers), numbers, np.nan)
     missing = column.isna().to_numpy()
@@ -269,7 +335,7 @@ def _labels(column: Any, target: str) -> tuple[FloatArray, list[str]]:
 
 
 def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[str]]:
-    """Text columns (almost) all of whose cells are numbers, as numbers."""
+    """Convert text columns whose cells are almost all numbers."""
     pandas = _pandas()
     columns, remarks = {}, []
     for name in frame.columns:
@@ -295,7 +361,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _without_identifiers(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str]]:
-    """Columns other than those that only name the rows, from which nothing can be learnt, but much by heart."""
+    """Remove columns that only identify the rows: a model could only memorise them."""
     names = [name for name in frame.columns if name not in keep and _identifies_rows(frame[name])]
     if not names or len(names) == frame.shape[1]:
         return frame, []
@@ -306,7 +372,7 @@ def _without_identifiers(frame: Frame, keep: Collection[str]) -> tuple[Frame, li
 
 
 def _identifies_rows(column: Any) -> bool:
-    """Whether every cell differs, and the cells are single words that are no dates, or numbers called an id."""
+    """Whether all cells differ and are single words (but not dates), or integers in a column named like an id."""
     pandas = _pandas()
     if len(column) < _FEW or not column.is_unique:
         return False

@@ -44,12 +44,15 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
 
     Parameters
     ----------
-    results : folder of the CSV files.
-    manual : folder with `tables` and `assets`.
+    results : path-like
+        Folder with the CSV files.
+    manual : path-like
+        Folder to write to, with the subfolders `tables` and `assets`.
 
     Returns
     -------
-    paths : the files that were written.
+    list of Path
+        The files that were written.
     """
     source, target = Path(results), Path(manual)
     rows = read_csv(source / "table1.csv")
@@ -95,7 +98,7 @@ def _figures(source: Path, rows: Sequence[Row], beyond: Sequence[Row]) -> dict[s
 
 
 def beside_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
-    """Kinds of wrong labels by name, each from λ = 0 on: what Table 1 has of the same splits, data sets and methods."""
+    """Rows of each kind of wrong labels by name, together with the matching rows of Table 1 for smaller λ."""
     done = {(row.dataset, row.method, row.seed) for row in beyond}
     beside = [row for row in table1 if (row.dataset, row.method, row.seed) in done]
     found = {}
@@ -127,7 +130,7 @@ def _side_by_side(rows: Sequence[Row]) -> str:
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    """What was run, how close it is to the paper, and whether the paper's two claims hold."""
+    """What was run, how close it is to the paper, and whether the two claims of the paper hold."""
     n_runs = len({(r.dataset, r.share, _fit(r.method), r.seed) for r in rows})
     found = compared(rows)
     few: dict[str, set[int]] = {}
@@ -181,7 +184,7 @@ def _beyond(beyond: Sequence[Row]) -> str:
 
 
 def _tuned(source: Path, rows: Sequence[Row]) -> str:
-    """What the search chose, and the rows with these settings beside those with the paper's."""
+    """The settings that the search chose, and the results with them next to those with the settings of the paper."""
     if not (source / "grid_search.csv").exists():
         return "Not run yet: `levelhead study search --choices results/grid_search.csv`."
     parts = [_choices(read_choices(source / "grid_search.csv"))]

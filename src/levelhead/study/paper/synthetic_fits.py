@@ -28,7 +28,19 @@ _GRID = np.linspace(-1, 1, 201)
 
 
 class Point(NamedTuple):
-    """A label (`kind` clean or wrong), or a point of a curve (truth, or the name of a method)."""
+    """A label, or a point of a curve.
+
+    Attributes
+    ----------
+    kind : str
+        "clean" or "wrong" for labels, "truth" or the name of a method for curves.
+    x : float
+        Input.
+    mean : float
+        Label or mean.
+    std : float or None
+        Standard deviation; None for labels.
+    """
 
     kind: str
     x: float
@@ -37,7 +49,7 @@ class Point(NamedTuple):
 
 
 def compute(seed: int = SEED, settings: Hyperparameters = SETTINGS) -> list[Point]:
-    """Fit all methods to the synthetic set; the same seed gives the same curves."""
+    """Fit all methods to the synthetic data; the same seed gives the same curves."""
     data = datasets.synthetic(random_state=seed)
     order = np.argsort(data.X[:, 0])
     points = [
@@ -58,7 +70,7 @@ def compute(seed: int = SEED, settings: Hyperparameters = SETTINGS) -> list[Poin
 
 
 def write(points: Iterable[Point], path: str | os.PathLike[str]) -> None:
-    """A line a point."""
+    """Write points to a CSV file, one line per point."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Point._fields)
@@ -66,7 +78,7 @@ def write(points: Iterable[Point], path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> list[Point]:
-    """What `write` wrote."""
+    """Read a file written by `write`."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Point._fields:
@@ -77,7 +89,7 @@ def read(path: str | os.PathLike[str]) -> list[Point]:
 
 
 def figure(points: Iterable[Point]) -> Any:
-    """Labels, means and standard deviations (Figure 2), from stored points."""
+    """Draw labels, means and standard deviations (Figure 2) from stored points."""
     by_kind: dict[str, list[Point]] = {}
     for point in points:
         by_kind.setdefault(point.kind, []).append(point)
@@ -106,14 +118,25 @@ def draw(
     styles: Mapping[str, LineStyle],
     called: FloatArray | None = None,
 ) -> Any:
-    """Three panels: labels, means, standard deviations.
+    """Draw three panels: labels, means, standard deviations.
 
     Parameters
     ----------
-    labels : x and y of the `clean` and of the `wrong` labels.
-    truth, curves : x, mean and standard deviation; of the truth, and of every method.
-    styles : of every method.
-    called : x and y of the labels that an audit calls wrong, if there was one.
+    labels : mapping of str to ndarray of shape (2, n)
+        x and y of the "clean" and of the "wrong" labels.
+    truth : ndarray of shape (3, n)
+        x, true mean and true standard deviation.
+    curves : mapping of str to ndarray of shape (3, n)
+        x, mean and standard deviation of each method.
+    styles : mapping of str to LineStyle
+        Line style of each method.
+    called : ndarray of shape (2, n) or None, default=None
+        x and y of the labels that an audit flags.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     with styled() as new_figure:
         drawn = new_figure(figsize=(11, 3.5))

@@ -19,7 +19,17 @@ TARGETS: Mapping[str, float] = MappingProxyType({"GCP": 1.5, "EnsGCP": 1.0})
 
 
 class Target(NamedTuple):
-    """One cell of the slice, how many standard errors it may be off, and whether that holds on all splits."""
+    """A cell of the slice and whether it meets its target.
+
+    Attributes
+    ----------
+    cell : Compared
+        Our result and that of the paper.
+    allowed : float
+        Largest allowed difference, in standard errors.
+    met : bool
+        Whether the difference is small enough on all splits.
+    """
 
     cell: Compared
     allowed: float
@@ -27,16 +37,27 @@ class Target(NamedTuple):
 
 
 def slice_specs() -> list[Spec]:
-    """The runs of the slice: two methods on 50 splits."""
+    """Create the runs of the slice: two methods on 50 splits."""
     return list(table1_specs([DATASET], [SHARE], list(TARGETS)))
 
 
 def check_targets(rows: Iterable[Row]) -> list[Target]:
-    """Every cell of the slice with its verdict.
+    """Compare every cell of the slice with its target.
 
     Parameters
     ----------
-    rows : from `Store.rows` or `read_csv`; others than those of the slice are left out.
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`; rows that are not in the slice are ignored.
+
+    Returns
+    -------
+    list of Target
+        One entry per method and measure.
+
+    Raises
+    ------
+    ValueError
+        If a cell is missing.
     """
     chosen = [row for row in rows if (row.dataset, row.share) == (DATASET, SHARE) and row.method in TARGETS]
     found = [

@@ -24,12 +24,27 @@ def specs_of(
     contamination: Contamination | None = None,
     **others: Any,
 ) -> Iterator[Spec]:
-    """Specs of the methods that are named, whether the paper's or trees.
+    """Create the specs of methods of the paper and of boosted trees.
 
     Parameters
     ----------
-    datasets, shares, methods, seeds, contamination : as for `table1_specs`.
-    others : its hyperparameters and label; trees have none to choose.
+    datasets : sequence of str
+        Data sets.
+    shares : sequence of float
+        Percentages λ of wrong labels.
+    methods : sequence of str
+        Methods.
+    seeds : sequence of int
+        Seeds of the splits.
+    contamination : Contamination or None, default=None
+        Kind of wrong labels; by default that of the paper.
+    **others
+        Hyperparameters and label for `table1_specs`; not allowed for trees.
+
+    Yields
+    ------
+    Spec
+        One run.
     """
     paper = [name for name in methods if name not in METHODS]
     trees = [name for name in methods if name in METHODS]
@@ -49,12 +64,25 @@ def boosting_specs(
     *,
     contamination: Contamination | None = None,
 ) -> Iterator[Spec]:
-    """Specs of the trees, one data set after the other, all methods of a split together.
+    """Create the specs of boosted trees, data set by data set, all methods of a split together.
 
     Parameters
     ----------
-    datasets, shares, methods, seeds : the part of the study.
-    contamination : other outliers than the paper's.
+    datasets : sequence of str, default=DATASETS
+        Data sets.
+    shares : sequence of float, default=SHARES
+        Percentages λ of wrong labels.
+    methods : sequence of str, default=METHODS
+        "GCPBoost", "EnsGCPBoost" or both.
+    seeds : sequence of int, default=SEEDS
+        Seeds of the splits.
+    contamination : Contamination or None, default=None
+        Kind of wrong labels; by default that of the paper.
+
+    Yields
+    ------
+    Spec
+        One run.
     """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
@@ -71,5 +99,5 @@ def boosting_specs(
 
 
 def recipe(method: str) -> Any:
-    """The estimator of a method."""
+    """Create the estimator of a method."""
     return estimators.GCPBoostingRegressor(n_members=N_MEMBERS if method.startswith("Ens") else 1)

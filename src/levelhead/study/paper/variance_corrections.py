@@ -34,7 +34,23 @@ _MEMBERS = 5
 
 
 class Ratio(NamedTuple):
-    """Predicted over true variance of one reading of one draw; `unsolved` is the share of rows without a solution."""
+    """Predicted over true variance of one reading of one draw.
+
+    Attributes
+    ----------
+    share : float
+        λ, the percentage of wrong labels.
+    draw : int
+        Number of the draw; the seed.
+    reading : str
+        Key of `READINGS`: how the variance is computed.
+    ratio : float
+        Median over the rows of predicted over true variance.
+    unsolved : float
+        Share of rows without a solution.
+    epsilon : float
+        Contamination ε that was used.
+    """
 
     share: float
     draw: int
@@ -45,7 +61,20 @@ class Ratio(NamedTuple):
 
 
 def ratios(shares: Sequence[float] = SHARES, draws: int = DRAWS) -> Iterator[Ratio]:
-    """All readings of all draws, one after the other; the number of the draw is the seed of everything in it."""
+    """Compute all readings of all draws; the number of a draw is the seed of everything in it.
+
+    Parameters
+    ----------
+    shares : sequence of float, default=SHARES
+        Percentages λ of wrong labels.
+    draws : int, default=DRAWS
+        Number of synthetic data sets.
+
+    Yields
+    ------
+    Ratio
+        One reading of one draw.
+    """
     for draw in range(draws):
         for share in shares:
             yield from _of_draw(share, draw)
@@ -107,7 +136,7 @@ def _mixed(prediction: Prediction, variance: FloatArray) -> FloatArray:
 
 
 def write(lines: Iterable[Ratio], path: str | os.PathLike[str]) -> None:
-    """A line a reading of a draw."""
+    """Write ratios to a CSV file, one line per reading and draw."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Ratio._fields)
@@ -115,7 +144,7 @@ def write(lines: Iterable[Ratio], path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> list[Ratio]:
-    """What `write` wrote."""
+    """Read a file written by `write`."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Ratio._fields:
@@ -127,7 +156,20 @@ def read(path: str | os.PathLike[str]) -> list[Ratio]:
 
 
 def summary(lines: Iterable[Ratio], style: Style = "markdown") -> str:
-    """Median and quartiles of the ratio over the draws; in bold the reading that is nearest to 1."""
+    """Format median and quartiles of the ratio over the draws; the reading closest to 1 is bold.
+
+    Parameters
+    ----------
+    lines : iterable of Ratio
+        Ratios.
+    style : {"text", "markdown", "latex", "html"}, default="markdown"
+        Format.
+
+    Returns
+    -------
+    str
+        The table.
+    """
     found: dict[tuple[str, float], list[Ratio]] = {}
     for line in lines:
         found.setdefault((line.reading, line.share), []).append(line)
