@@ -1,4 +1,4 @@
-"""Fits a model within a given time, by choosing how often it goes through the rows."""
+"""Fit a network within a given time, by choosing the number of epochs."""
 
 import time
 from typing import Any

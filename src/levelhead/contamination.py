@@ -1,11 +1,11 @@
-"""Outlier models: from clean labels to partly wrong ones, and the mask of what was changed.
+"""Models of wrong labels: they replace some of the clean labels and return a mask of the changed ones.
 
-A contamination is called with clean data and the share of rows to spoil:
+A contamination is called with clean data and the share of labels to make wrong:
 
 >>> import numpy as np
 >>> X, y = np.arange(20.0)[:, None], np.arange(20.0)
->>> spoilt = Replaced()(X, y, contamination=0.1, random_state=0)
->>> int(spoilt.mask.sum()), bool((spoilt.y[~spoilt.mask] == y[~spoilt.mask]).all())
+>>> contaminated = Replaced()(X, y, contamination=0.1, random_state=0)
+>>> int(contaminated.mask.sum()), bool((contaminated.y[~contaminated.mask] == y[~contaminated.mask]).all())
 (2, True)
 
 The share of wrong labels, `contamination`, is a number (then exactly `int(contamination·n)` rows are chosen, without
@@ -154,7 +154,20 @@ class Replaced(Contamination):
     spread: float = 10.0
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Draw Gaussian labels around the mean of all labels; see `Contamination.wrong_labels`."""
+        """Draw Gaussian labels around the mean of all labels.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         return rng.normal(rows.y.mean(), self.spread * rows.y.std(), size=rows.chosen.size)
 
 
@@ -171,7 +184,20 @@ class Uniform(Contamination):
     spread: float = 10.0
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Draw uniform labels around the mean of all labels; see `Contamination.wrong_labels`."""
+        """Draw uniform labels around the mean of all labels.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         reach = self.spread * rows.y.std()
         return rng.uniform(rows.y.mean() - reach, rows.y.mean() + reach, size=rows.chosen.size)
 
@@ -192,7 +218,20 @@ class Cluster(Contamination):
     width: float = 0.1
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Draw Gaussian labels far on one side; see `Contamination.wrong_labels`."""
+        """Draw Gaussian labels far on one side.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         std = rows.y.std()
         return rng.normal(rows.y.mean() + self.offset * std, self.width * std, size=rows.chosen.size)
 
@@ -205,7 +244,20 @@ class Swapped(Contamination):
     """
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Return the label of the next row in a random cycle; see `Contamination.wrong_labels`."""
+        """Return the label of the next row in a random cycle.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         cycle = rng.permutation(rows.chosen.size)
         labels = np.empty(rows.chosen.size)
         labels[cycle] = rows.y[rows.chosen[np.roll(cycle, -1)]]
@@ -225,7 +277,20 @@ class UnitError(Contamination):
     factors: tuple[float, ...] = (10.0, 0.1, 1000.0)
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Multiply each label by a random factor; see `Contamination.wrong_labels`."""
+        """Multiply each label by a random factor.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         return np.asarray(rows.y[rows.chosen] * rng.choice(self.factors, size=rows.chosen.size))
 
 
@@ -234,7 +299,20 @@ class SignFlip(Contamination):
     """Labels with the wrong sign."""
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Return minus the label; see `Contamination.wrong_labels`."""
+        """Return minus the label.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         return -rows.y[rows.chosen]
 
 
@@ -256,7 +334,25 @@ class Shifted(Contamination):
     one_sided: bool = False
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Return the label ± k standard deviations of the noise; see `Contamination.wrong_labels`."""
+        """Return the label ± k standard deviations of the noise.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+
+        Raises
+        ------
+        ValueError
+            If `rows.noise_std` is None.
+        """
         if rows.noise_std is None:
             raise ValueError(
                 "a shift is measured in noise standard deviations: give noise_std, one number per row "

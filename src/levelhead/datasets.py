@@ -1,15 +1,14 @@
-"""The data sets of the paper: five public ones, its synthetic one, and two more whose truth is known.
+"""The data sets of the paper, five public and one synthetic, and two more synthetic ones.
 
 >>> data = synthetic(n=400, contamination=0.05, random_state=0)
 >>> data.X.shape, data.y.shape, data.mask.shape
 ((400, 1), (400,), (400,))
 
-`load` looks for `<name>.csv` in the folder named by the environment variable LEVELHEAD_DATA, then in the
-user's cache, then downloads it. Wherever a table comes from, a checksum of its parsed numbers is compared, in
-the order of rows that the splits of the study rely on.
+`load` searches for `<name>.csv` in the folder given by the environment variable LEVELHEAD_DATA, then in the cache of
+the user, and otherwise downloads it. A checksum of the numbers and the order of the rows is verified in each case.
 
-Boston is here because the paper reports it. One of its columns encodes a racial assumption; use it to compare
-with published figures and for nothing else.
+Boston is included because the paper reports it. One of its columns encodes a racial assumption; use it only to compare
+with published results.
 """
 
 import hashlib

@@ -66,7 +66,7 @@ def test_a_spec_that_was_tampered_with_is_not_run(make_specs):
     """Else its result would be stored under the digest of another estimator."""
     spec = make_specs(1)[0]
     spec.estimator.set_params(max_iter=3)
-    with pytest.raises(ValueError, match="changed afterwards"):
+    with pytest.raises(ValueError, match="changed after the spec was created"):
         run(spec)
     with pytest.raises(ValueError, match="read-only"):
         spec.dataset.y[0] = 7.0

@@ -119,7 +119,7 @@ def test_errors_say_what_to_do(spec, change, message):
 
 
 def test_data_and_content_are_checked(data):
-    with pytest.raises(ValueError, match="one row a label"):
+    with pytest.raises(ValueError, match="one row per label"):
         Data("toy", data.X[:-1], data.y)
     with pytest.raises(ValueError, match="public data sets"):
         Data("boston", data.X, data.y)

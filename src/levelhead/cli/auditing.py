@@ -38,7 +38,7 @@ def audit(
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
-    from levelhead.auditing import judge  # loads scipy, which `--help` need not wait for
+    from levelhead.auditing import judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS
 
     if len(table.y) < LEAST_ROWS:
@@ -66,7 +66,7 @@ def audit(
 
 
 def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
-    """The suspect labels, the most suspect first, by their rows in the file."""
+    """The flagged labels, the most suspect first, with their rows in the file."""
     frame = verdict.to_frame().drop(columns="is_label_issue")
     frame.insert(0, "row", table.row)
     if id_column is not None:
@@ -111,7 +111,7 @@ def _print_result(
 
 
 def _show(suspects: Any, named: bool) -> None:
-    """The first few suspects, as a table on the screen."""
+    """Print the first few flagged labels as a table."""
     columns = [*suspects.columns[: 2 if named else 1], "given_label", "predicted_label", "std", "p_outlier"]
     shown = suspects[columns].head(_ON_SCREEN)
     screen.table(

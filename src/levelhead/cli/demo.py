@@ -1,4 +1,4 @@
-"""`levelhead demo`: the paper's synthetic data with 5 % wrong labels, GCP beside a Gaussian network."""
+"""`levelhead demo`: the paper's synthetic data with 5 % wrong labels, GCP next to a Gaussian network."""
 
 import time
 from pathlib import Path
@@ -98,7 +98,7 @@ def _report(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead
 
 
 def _figure_2(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead.Audit) -> list[Any]:
-    """The paper's Figure 2: labels, means and standard deviations beside the truth."""
+    """The paper's Figure 2: labels, means and standard deviations, with the truth."""
     from levelhead.report import Panel
 
     x, order = data.X[:, 0], np.argsort(data.X[:, 0])

@@ -1,4 +1,4 @@
-"""The page on which the suspect labels of an audit are worked through."""
+"""The page to review the flagged labels of an audit."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from levelhead.report.neighbours import nearest
 from levelhead.report.page import Panel, render, write
 from levelhead.report.rows import RowTable, read_table
 
-_MOST_ROWS = 200_000  # in a page; of more, only the most suspect and their neighbours
-_MOST_EXAMINED = 20_000  # rows whose nearest neighbours are looked for
+_MOST_ROWS = 200_000  # in a page; if there are more, only the most suspect and their neighbours
+_MOST_EXAMINED = 20_000  # rows for which nearest neighbours are computed
 _LARGEST_TABLE = 6_000_000  # bytes in the page that the table may take
 _NEIGHBOURS = 6
 _SCRIPTS = ("decisions.js", "grid.js", "detail.js", "audit.js")

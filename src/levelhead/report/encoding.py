@@ -1,4 +1,4 @@
-r"""How data gets into a page: as JSON that cannot end its element, and as packed columns.
+r"""Encoding of data in a page: JSON that cannot end its element, and compressed columns.
 
 >>> to_json({"name": "</script>", "share": float("nan")})
 '{"name":"\\u003c/script\\u003e","share":null}'

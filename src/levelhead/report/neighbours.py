@@ -1,4 +1,4 @@
-"""Which rows are nearest to a row."""
+"""Nearest neighbours of rows."""
 
 from typing import Any
 

@@ -1,10 +1,10 @@
-"""The skeleton of every page: styles, themes, figures, and a policy that lets no request leave the page.
+"""The frame of every page: styles, themes, figures, and a policy that forbids all requests.
 
-A page is a Jinja template that extends `base.html`. What it is given is escaped: text from data stays text.
-Figures are plotly's, as a figure object or as a dictionary `{"data": …, "layout": …}`; where one says
-`"var(--blue)"`, the page puts the colour of the reader's theme (the names are in `assets/style.css`).
+A page is a Jinja template that extends `base.html`. All values are escaped: text from data stays text. Figures are
+plotly figures or dictionaries `{"data": …, "layout": …}`. A colour such as `"var(--blue)"` is replaced by the colour of
+the reader's theme (the names are in `assets/style.css`).
 
-    panel = Panel("rmse", "Error", {"data": [{"y": [3, 1, 2]}]}, "What is left without the uncertain rows.")
+    panel = Panel("rmse", "Error", {"data": [{"y": [3, 1, 2]}]}, "RMSE without the most uncertain rows.")
     write(path, render("base.html", title="A study", summary="Three runs.", panels=[panel]))
 """
 

@@ -1,4 +1,4 @@
-"""A table of any kind as rows of text, exactly as a page shows and writes them."""
+"""A table as rows of text, as a page shows and writes them."""
 
 import json
 from collections.abc import Iterator, Mapping

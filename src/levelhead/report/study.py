@@ -1,4 +1,4 @@
-"""The page of a study: Table 1 side by side with the paper, figures, and the distribution in every cell."""
+"""The page of a study: Table 1 next to the paper, figures, and the distribution over the splits."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,16 +80,16 @@ def study_report(
     datasets = list(dict.fromkeys(dataset for dataset, _, _ in found["rmse"]))
     if not datasets:
         raise ValueError("there are no finished runs to show")
-    beside = {(c.dataset, c.share, c.method, c.measure): c for c in compared(stored)}
+    published = {(c.dataset, c.share, c.method, c.measure): c for c in compared(stored)}
     kinds = {row.contamination for row in stored}
     own = [curve for curve in curves if curve.contamination in kinds]
     page = render(
         "study.html",
         title=title,
         summary=_summary(stored, found),
-        tiles=_tiles(len(stored), agreement(beside.values())),
+        tiles=_tiles(len(stored), agreement(published.values())),
         tables=[
-            _table(found, beside, dataset, measure) for dataset in datasets for measure in ("rmse", "auc")
+            _table(found, published, dataset, measure) for dataset in datasets for measure in ("rmse", "auc")
         ],
         against=[_against(found, k, dataset) for k, dataset in enumerate(datasets)],
         retention=[
@@ -125,14 +125,14 @@ def _tiles(n_rows: int, lines: Sequence[Agreement]) -> list[tuple[str, str]]:
     return tiles
 
 
-def _table(found: Cells, beside: Mapping[Place, Compared], dataset: str, measure: str) -> dict[str, Any]:
+def _table(found: Cells, published: Mapping[Place, Compared], dataset: str, measure: str) -> dict[str, Any]:
     """One line per method, one column per λ."""
     keys = [key for key in found[measure] if key[0] == dataset]
     shares = sorted({share for _, share, _ in keys})
 
     def shown(share: float, method: str) -> Shown:
         key = dataset, share, method
-        return _shown(found[measure].get(key), beside.get((*key, measure)))
+        return _shown(found[measure].get(key), published.get((*key, measure)))
 
     lines = [(m, [shown(share, m) for share in shares]) for m in in_order({method for _, _, method in keys})]
     return {
@@ -142,12 +142,12 @@ def _table(found: Cells, beside: Mapping[Place, Compared], dataset: str, measure
     }
 
 
-def _shown(cell: Cell | None, beside: Compared | None) -> Shown:
+def _shown(cell: Cell | None, published: Compared | None) -> Shown:
     if cell is None:
         return Shown("–", "", False, False)
     std = "" if np.isnan(cell.std) else f" ± {_short(cell.std)}"
-    paper = "" if beside is None else f"paper {beside.paper:.2f}, {beside.difference:+.1f} SE"
-    far = beside is not None and abs(beside.difference) > 2
+    paper = "" if published is None else f"paper {published.paper:.2f}, {published.difference:+.1f} SE"
+    far = published is not None and abs(published.difference) > 2
     return Shown(f"{_short(cell.mean)}{std}", paper, cell.bold, far)
 
 

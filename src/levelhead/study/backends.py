@@ -1,7 +1,7 @@
 """Where runs are computed: this process, threads, processes or a Dask cluster, behind one interface.
 
 Every back end but this process is a `concurrent.futures.Executor`, so that the study has one loop for all.
-A run depends on its spec alone; the back end decides how soon it is finished and nothing else.
+A run depends only on its spec; the back end affects only the speed.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Figures 3 and 5 of the paper, and one of what it did not try; from stored results only."""
+"""Figures 3 and 5 of the paper, and one for other kinds of wrong labels, from stored results."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How methods look in every figure: a colour for a family, solid lines for ensembles, dashes for single models."""
+"""Line styles of the methods: one colour per family, solid lines for ensembles, dashes for single models."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

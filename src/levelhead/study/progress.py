@@ -1,4 +1,4 @@
-"""How far a study is: bars with the time left if rich is installed, plain lines otherwise."""
+"""Progress of a study: bars with the remaining time if rich is installed, plain lines otherwise."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""A whole study: what is missing is run and stored, what is there already is left alone."""
+"""Running a study: missing runs are done and stored, stored runs are kept."""
 
 import os
 import time
@@ -85,7 +85,7 @@ def run_study(
         missing = [spec for spec in study if spec.digest not in done]
         report = progress.show(missing, show_progress)
         finished, seconds = 0, 0.0
-        # Closed at once, whatever happens, so that no worker goes on for nobody.
+        # Closed immediately after an error, so that no worker continues.
         with closing(report), closing(backends.finish(missing, backend, n_jobs)) as outcomes:
             for spec, outcome in outcomes:
                 store.record(spec, outcome)

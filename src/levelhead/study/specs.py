@@ -1,13 +1,13 @@
-"""What a run is: a frozen description, from which everything else follows.
+"""Specs: frozen descriptions of runs that determine their results.
 
 >>> from levelhead import GCPRegressor
 >>> spec = Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=10))
 >>> spec.digest[:8] == Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=11)).digest[:8]
 False
 
-Two specs are equal if their digests are, and a digest covers all that decides the numbers: the table's numbers, the
-contamination, the protocol and every parameter of the estimator. Threads, verbosity and the estimator's own
-random_state are not part of it: they decide nothing, for a run sets them itself.
+Two specs are equal if their digests are. A digest covers everything that determines the results: the numbers of the
+table, the contamination, the protocol and every parameter of the estimator. `n_jobs`, `verbose` and `random_state` are
+not part of it, because they do not change the results or are set by the run.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""How far a study is: what is done, what failed, what is missing, by data set and method."""
+"""Status of a study: number of runs done, failed and missing, by data set and method."""
 
 from collections import Counter
 from collections.abc import Iterable

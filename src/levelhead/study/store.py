@@ -1,8 +1,7 @@
-"""Results in one SQLite file: each appears whole or not at all, and stays, whatever becomes of the process.
+"""Results in one SQLite file; each run is stored in one transaction.
 
-One process writes: the one that hands out the runs. Others may read at any time. The file belongs on a local
-disk (its write-ahead log does not work over network file systems); with workers on many machines only results
-travel, so this is no restriction.
+Only the process that starts the runs writes. Others may read at any time. The file must be on a local disk, because its
+write-ahead log does not work on network file systems; workers on other computers only send their results.
 """
 
 import csv
@@ -165,7 +164,7 @@ class Store:
     def _prepare_in_turn(self) -> None:
         """Prepare the file; wait while another connection does.
 
-        The switch to the write-ahead log needs the file for itself, and SQLite does not wait for that by itself.
+        Switching to the write-ahead log needs exclusive access, and SQLite does not wait for it.
         """
         latest = time.monotonic() + _PATIENCE
         while True:
@@ -191,7 +190,7 @@ class Store:
         if not objects:
             with self._transaction():
                 [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                if not objects:  # nobody else was faster
+                if not objects:  # no other process was faster
                     for statement in filter(str.strip, _TABLES.split(";")):
                         self._connection.execute(statement)
                     self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")

@@ -1,4 +1,4 @@
-"""Finds out how a text table is written: compression, encoding, separator, decimal mark."""
+"""Detects how a text table is written: compression, encoding, separator, decimal mark."""
 
 import bz2
 import csv

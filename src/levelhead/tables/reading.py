@@ -1,4 +1,4 @@
-r"""Reads tables as people have them: CSV with any separator, compressed or not, and Parquet.
+r"""Reading of tables: CSV with any separator, compressed or not, and Parquet.
 
 >>> import tempfile, pathlib
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -11,8 +11,8 @@ r"""Reads tables as people have them: CSV with any separator, compressed or not,
 ("rent: left out 1 row whose label is not a number: row 2 ('unknown')",)
 
 Numbers may have thousands separators and a decimal comma; empty cells, `NA`, `?`, `-`, spreadsheet errors and
-infinities are missing values; a first column without a name is an index and is dropped, and so is a column that
-only names the rows. Rows are counted from 1, the header not counted. Needs the extra `cli`.
+infinities are missing values. A first column without a name is an index and is dropped, and so is a column that only
+identifies the rows. Rows are counted from 1, without the header. Needs the extra `cli`.
 """
 
 import difflib

@@ -10,7 +10,7 @@ from levelhead.study import Row, write_csv
 from levelhead.study.curves import Curve, write_curves
 from levelhead.study.paper import synthetic_fits
 from levelhead.study.paper.grid_search import Choice, chosen, found, read_choices, write_choices
-from levelhead.study.paper.pages import beside_table1, write_pages
+from levelhead.study.paper.pages import with_table1, write_pages
 from levelhead.study.paper.published import table1
 from levelhead.study.paper.synthetic_fits import Point
 from levelhead.study.paper.table1 import SEEDS, BayesHyperparameters, Hyperparameters, table1_specs
@@ -99,7 +99,7 @@ def test_other_wrong_labels_start_from_the_clean_cells_of_the_same_splits():
     beyond = [
         r._replace(contamination=kind, share=30.0) for r in mine if r.share == 5 and r.seed in SEEDS[:2]
     ]
-    [(name, rows)] = beside_table1(beyond, table1).items()
+    [(name, rows)] = with_table1(beyond, table1).items()
     assert name == "one-sided cluster"
     assert {(r.share, r.contamination) for r in rows} == {
         (0.0, kind),
@@ -107,7 +107,7 @@ def test_other_wrong_labels_start_from_the_clean_cells_of_the_same_splits():
     }  # other λ hold other labels
     assert {r.seed for r in rows} == set(SEEDS[:2])
     more = [r._replace(share=30.0) for r in mine if r.share == 5]
-    assert {r.share for r in beside_table1(more, table1)["replaced"]} == {0, 5, 10, 15, 20, 30}
+    assert {r.share for r in with_table1(more, table1)["replaced"]} == {0, 5, 10, 15, 20, 30}
 
 
 def test_choices_survive_the_file_and_make_specs(tmp_path):

@@ -1,5 +1,5 @@
 "use strict";
-/* The workbench: the table of suspects, the label in full, the figures, and what is downloaded. */
+/* The review of labels: the table, the details of a label, the figures and the downloads. */
 levelhead.pending.push((async () => {
   const audit = levelhead.json("audit"), format = levelhead.format, byId = (id) => document.getElementById(id);
   const names = Object.keys(audit.columns);
@@ -10,7 +10,7 @@ levelhead.pending.push((async () => {
   const decisions = levelhead.makeDecisions(audit.digest);
   const decisionOf = decisions.get;
 
-  // ---------------------------------------------------------------- the rows of the table, read when there is time
+  // ---------------------------------------------------------------- the rows of the table, read when the browser is idle
   let lines = null, lowered = null;
   async function readLines() {
     if (!table || lines) return;
@@ -107,7 +107,7 @@ levelhead.pending.push((async () => {
   // ---------------------------------------------------------------- decisions
   function announce(text) { byId("announcement").textContent = text; }
 
-  /* A second press on the same button takes the decision back. */
+  /* Pressing the same button again clears the decision. */
   function decide(label, kind, value) {
     const was = decisionOf(label);
     if (kind === "clear" || (was?.kind === kind && value === undefined)) decisions.change([label], () => null);
@@ -123,7 +123,7 @@ levelhead.pending.push((async () => {
     if (kind === "fix") { detail.edit(); return; }
     if (kind !== "clear") next(label);
   }
-  /* On to the next label; with a filter on decisions, this one may leave the table. */
+  /* Go to the next label; with a filter on decisions, this label may disappear from the table. */
   function next(label) {
     const at = grid.has(label);
     if (byId("decided").value === "any") { grid.activate(at + 1); return; }
@@ -177,14 +177,14 @@ levelhead.pending.push((async () => {
     for (const [name, point] of Object.entries(POINTS))
       levelhead.overlay(name, [...near.map((other) => ring(...point(other), 6, "var(--blue)", 1.5)), ring(...point(label), 10, "var(--ink)", 2.5)]);
   }
-  /* A label that need not be in the table as it is filtered now. */
+  /* Select a label that may be hidden by the filters. */
   function chooseAnywhere(label) {
     const at = grid.has(label);
     if (at >= 0) grid.activate(at); else choose(label);
   }
   levelhead.onPoint((label) => { if (label >= 0) chooseAnywhere(label); });
 
-  /* Gross errors press all else flat; this is the range of the labels that are trusted. */
+  /* The range of the trusted labels; large errors would compress all other points. */
   function trustedRange(values) {
     let low = Infinity, high = -Infinity;
     for (let l = 0; l < n; l++) if (verdict[l] === 0) { low = Math.min(low, values[l]); high = Math.max(high, values[l]); }

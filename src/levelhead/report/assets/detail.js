@@ -1,5 +1,5 @@
 "use strict";
-/* One label in full: what was expected, what its neighbours say, what to do with it. */
+/* The details of one label: the expected label, its neighbours, and the decision. */
 
 /*
 data: columns of the audit (given, predicted, …), cells(label), rowOf(label), nameOf(label), neighbours(label), table
@@ -68,7 +68,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     return made;
   }
 
-  /* The label, what was expected, and the labels of the nearest rows, on one line. */
+  /* The given label, the expected label and the labels of the nearest rows on one axis. */
   function strip(label, near) {
     const { given, predicted, std } = data, WIDTH = Math.max(260, element.clientWidth - 36), EDGE = 24;
     const positions = [given[label], predicted[label] - 2 * std[label], predicted[label] + 2 * std[label], ...near.map((other) => given[other])];
@@ -122,7 +122,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     ].filter(Boolean));
   }
 
-  /* Only what a decision changes, so that a field that is being typed in stays. */
+  /* Update only what a decision changes, so that a field keeps the focus while the user types. */
   function refresh(label) {
     if (label !== shown) return;
     const kind = decisionOf(label)?.kind;

@@ -1,5 +1,5 @@
 "use strict";
-/* A table of any length: only the rows in view exist. */
+/* A table of any length: only the visible rows are in the document. */
 
 levelhead.format = (() => {
   const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
@@ -132,7 +132,7 @@ levelhead.makeGrid = (element, columns, decisionOf, events) => {
     events.activate(labels[active]);
   }
 
-  /* Other labels, or another order; the active one stays, if it is still there. */
+  /* Show other labels or another order; the active label stays active if it is still shown. */
   function set(next, order) {
     const was = active >= 0 ? labels[active] : -1;
     labels = next;

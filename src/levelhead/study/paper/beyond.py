@@ -1,4 +1,4 @@
-"""Beyond the paper: larger shares of its wrong labels, and wrong labels of other kinds.
+"""Experiments beyond the paper: larger shares of wrong labels, and other kinds of wrong labels.
 
 The paper stops at λ = 20 and at labels replaced by far-away draws. Here λ goes to 40; `Cluster` puts all wrong labels
 on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each

@@ -1,4 +1,4 @@
-"""Ours beside the paper's: the difference in every cell, in standard errors."""
+"""Comparison of our results with those of the paper, in standard errors."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

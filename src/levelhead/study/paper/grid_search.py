@@ -1,11 +1,11 @@
-"""The search behind the paper's hyperparameters (appendix F), as a study, and an honest variant.
+"""The grid search of the paper for hyperparameters (appendix F), and a variant that uses no test rows.
 
 First the learning rate and the dropout rate at β = γ = 1, then β or γ at the best of them; at λ = 5. As in the paper,
-`honest=False` judges by the RMSE on the clean test rows, the very rows that Table 1 reports: optimistic, and no one
-has clean labels to choose by. `honest=True` never looks at them: it holds out a fifth of the training rows, wrong
-labels and all, and judges by `robust_r2`, which wrong labels cannot fool.
+`honest=False` scores by the RMSE on the clean test rows, the same rows that Table 1 reports. This is optimistic, and in
+practice there are no clean labels to choose by. `honest=True` does not use them: it holds out a fifth of the training
+rows, including wrong labels, and scores by `robust_r2`, which is robust against wrong labels.
 
-Beta_Bayes has a grid of its own: β and the standard deviation of its likelihood, in units of the labels.
+Beta_Bayes has its own grid: β and the standard deviation of its likelihood, in units of the labels.
 """
 
 import csv

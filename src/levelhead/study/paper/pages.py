@@ -9,7 +9,7 @@
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
 | `variance_corrections.csv` | `tables/variance_corrections.md` |
 
-Only the first is needed. What has not been run yet is said on its page, with the command that runs it.
+Only the first is required. If an experiment has not been run, its page says so and shows the command that runs it.
 """
 
 import os
@@ -91,13 +91,13 @@ def _figures(source: Path, rows: Sequence[Row], beyond: Sequence[Row]) -> dict[s
         points = synthetic_fits.read(source / "synthetic_fits.csv")
         figures["synthetic-fits"] = lambda: synthetic_fits.figure(points)
     if beyond:
-        kinds = beside_table1(beyond, rows)
+        kinds = with_table1(beyond, rows)
         names = {row.method for row in beyond} - {"GCP_St"}  # whose means are those of GCP
         figures["beyond"] = lambda: measure_by_kind(kinds, methods=sorted(names))
     return figures
 
 
-def beside_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
+def with_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
     """Rows of each kind of wrong labels by name, together with the matching rows of Table 1 for smaller λ."""
     done = {(row.dataset, row.method, row.seed) for row in beyond}
     beside = [row for row in table1 if (row.dataset, row.method, row.seed) in done]

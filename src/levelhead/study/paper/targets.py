@@ -1,4 +1,4 @@
-"""A slice of Table 1 that takes minutes, and how close to the paper it must come.
+"""A small part of Table 1 that takes minutes, and how close to the paper it must be.
 
 Boston, λ = 5, GCP and EnsGCP on all 50 splits: RMSE and AUC within one standard error of the paper for EnsGCP, and
 within one and a half for GCP.

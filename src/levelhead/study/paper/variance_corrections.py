@@ -2,8 +2,8 @@
 
 For every draw one GCP ensemble is read in five ways: the prognostic variance (6); with the known share ε of wrong
 labels the first-order correction (8) and the one for far outliers, both from the local α and σ; and the library's
-calibration on out-of-fold residuals with ε known and with ε estimated. A reading is judged by the median over the
-rows of predicted over true variance: 1 is right.
+calibration on out-of-fold residuals with ε known and with ε estimated. The score of a reading is the median over
+the rows of predicted over true variance: 1 is perfect.
 """
 
 import csv
