@@ -64,11 +64,11 @@ def failure(*arguments: str) -> tuple[int, str]:
 )
 def test_one_line_says_what_is_wrong(arguments: str, words: str, small: Path) -> None:
     before = sorted(small.rglob("*"))
-    code, said = failure(*arguments.split())
+    code, message = failure(*arguments.split())
     assert code == 1
-    assert said.startswith("levelhead: ")
-    assert words in said
-    assert said.count("\n") == 1
+    assert message.startswith("levelhead: ")
+    assert words in message
+    assert message.count("\n") == 1
     assert sorted(small.rglob("*")) == before
 
 
@@ -81,17 +81,17 @@ def test_a_wrong_call_is_code_two(arguments: str, small: Path) -> None:
 
 def test_a_missing_input_column_suggests_the_nearest(fitted: Path, small: Path) -> None:
     (small / "new.csv").write_text("X,id\n1,2\n")
-    code, said = failure("predict", str(fitted), "new.csv", "-o", "out.csv")
+    code, message = failure("predict", str(fitted), "new.csv", "-o", "out.csv")
     assert code == 1
-    assert "new.csv has no column 'x'; did you mean 'X'?" in said
+    assert "new.csv has no column 'x'; did you mean 'X'?" in message
 
 
 def test_a_model_without_distributions_is_told_so(small: Path) -> None:
     levelhead.save(LinearRegression().fit(np.arange(40.0)[:, None], np.arange(40.0)), small / "line")
     (small / "new.csv").write_text("x\n1\n")
-    code, said = failure("predict", "line", "new.csv", "-o", "out.csv")
+    code, message = failure("predict", "line", "new.csv", "-o", "out.csv")
     assert code == 1
-    assert "LinearRegression gives no distribution" in said
+    assert "LinearRegression gives no distribution" in message
 
 
 def test_a_row_that_breaks_half_way_leaves_no_file(
@@ -99,18 +99,18 @@ def test_a_row_that_breaks_half_way_leaves_no_file(
 ) -> None:
     (small / "long.csv").write_text("x,y\n" + "1,2\n" * 60_000 + "1,2,3\n")
     before = sorted(small.rglob("*"))
-    code, said = failure("predict", str(fitted), "long.csv", "-o", "out.csv")
+    code, message = failure("predict", str(fitted), "long.csv", "-o", "out.csv")
     assert code == 1
-    assert "line 60002 has 3 cells where 2 are expected" in said
+    assert "line 60002 has 3 cells where 2 are expected" in message
     assert sorted(small.rglob("*")) == before
 
 
 def test_nothing_is_overwritten_unless_forced(fitted: Path, small: Path) -> None:
     out = small / "out.csv"
     out.write_text("precious")
-    code, said = failure("predict", str(fitted), "table.csv", "-o", "out.csv")
+    code, message = failure("predict", str(fitted), "table.csv", "-o", "out.csv")
     assert code == 1
-    assert "out.csv exists; give another path, or --force to replace it" in said
+    assert "out.csv exists; give another path, or --force to replace it" in message
     assert out.read_text() == "precious"
     done = RUNNER.invoke(app, ["predict", str(fitted), "table.csv", "-o", "out.csv", "--force"])
     assert done.exit_code == 0, done.stderr
@@ -140,10 +140,10 @@ def test_force_replaces_regular_files_only(out: str, words: str, fitted: Path, s
     ]
     before, table = listing(), (small / "table.csv").read_text()
     for command in (f"predict {fitted} table.csv", "fit table.csv -t y"):
-        code, said = failure(*command.split(), "-o", out, "--force")
+        code, message = failure(*command.split(), "-o", out, "--force")
         assert code == 1
-        assert said.startswith(f"levelhead: {words}")
-        assert said.count("\n") == 1
+        assert message.startswith(f"levelhead: {words}")
+        assert message.count("\n") == 1
     assert listing() == before
     assert (small / "table.csv").read_text() == table
     for device in ("/dev/full", "/dev/null"):
@@ -217,17 +217,17 @@ def test_exit_codes_tell_bugs_from_bad_data(
         raise error
 
     monkeypatch.setattr(models, "fitted", fail)
-    found, said = failure("fit", "table.csv", "-t", "y", "-o", "model")
+    found, message = failure("fit", "table.csv", "-t", "y", "-o", "model")
     assert found == code
-    assert words in said
+    assert words in message
     assert not (small / "model").exists()
 
 
 def test_text_from_a_file_does_not_steer_the_terminal(small: Path) -> None:
     (small / "evil.csv").write_text("x,\x1b[31mred\n1,2\n")
-    _, said = failure("audit", "evil.csv", "-t", "yy")
-    assert "\x1b" not in said
-    assert "�[31mred" in said
+    _, message = failure("audit", "evil.csv", "-t", "yy")
+    assert "\x1b" not in message
+    assert "�[31mred" in message
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ QUICK_READER = """new MutationObserver((_, watcher) => {
   watcher.disconnect();
   document.querySelector(".grid-row [data-decision=drop]").click();
   requestAnimationFrame(() => setTimeout(() => {
-    window.told = document.querySelector("#progress-text").textContent;
+    window.progressText = document.querySelector("#progress-text").textContent;
     window.waited = performance.now();
   }));
 }).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-ready"] });"""
@@ -178,7 +178,7 @@ def test_a_hundred_thousand_labels_are_no_burden(watched, large: Path) -> None:
     waits = []
     for _ in range(3):  # other work on the machine can only add to the time
         page, errors, _ = watched(large, before=QUICK_READER, figures=True)
-        assert "drop 1" in page.evaluate("window.told")
+        assert "drop 1" in page.evaluate("window.progressText")
         waits.append(page.evaluate("window.waited"))
         if waits[-1] < 2000:
             break

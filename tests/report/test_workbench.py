@@ -155,11 +155,11 @@ def test_decisions_survive_a_reload_and_can_be_undone(opened, audited) -> None:
     row(page, audited, first).locator("[data-decision=drop]").click()
     row(page, audited, second).locator("[data-decision=keep]").click()
     wrong = audited.audit.is_label_issue.sum()
-    told = f"2 of {wrong} decided (keep 1, drop 1)"
-    assert page.inner_text("#progress-text") == told
+    progress = f"2 of {wrong} decided (keep 1, drop 1)"
+    assert page.inner_text("#progress-text") == progress
     page.reload()
     page.wait_for_selector('html[data-ready="yes"]')
-    assert page.inner_text("#progress-text") == told
+    assert page.inner_text("#progress-text") == progress
     assert row(page, audited, first).locator("[data-decision=drop]").get_attribute("aria-pressed") == "true"
     page.select_option("#decided", "none")
     assert shown(page) == wrong - 2
@@ -167,7 +167,7 @@ def test_decisions_survive_a_reload_and_can_be_undone(opened, audited) -> None:
     row(page, audited, first).locator("[data-decision=drop]").click()  # once more takes it back
     assert page.inner_text("#progress-text") == f"1 of {wrong} decided (keep 1)"
     page.click("#undo")
-    assert page.inner_text("#progress-text") == told
+    assert page.inner_text("#progress-text") == progress
 
 
 def test_all_rows_shown_are_marked_at_once(opened, audited) -> None:

@@ -34,7 +34,7 @@ def beyond(
 def search(
     choices: study_options.Choices = Path("grid_search.csv"),
     datasets: study_options.Datasets = None,
-    methods: study_options.ShownMethods = None,
+    methods: study_options.SearchedMethods = None,
     splits: study_options.Splits = 50,
     on_test_rows: study_options.OnTestRows = False,
     epochs: study_options.Epochs = None,

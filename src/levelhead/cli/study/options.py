@@ -11,7 +11,7 @@ Datasets = Annotated[
 ]
 Shares = Annotated[
     list[str] | None,
-    typer.Option("--shares", metavar="λ,…", help="Percentages of wrong labels; default: 0,5,10,15,20."),
+    typer.Option("--shares", metavar="λ,…", help="Percentages λ of wrong labels; default: 0,5,10,15,20."),
 ]
 Methods = Annotated[
     list[str] | None,
@@ -25,9 +25,13 @@ ShownMethods = Annotated[
     list[str] | None,
     typer.Option("--methods", metavar="NAME,…", help="Methods, separated by commas; default: all."),
 ]
+SearchedMethods = Annotated[
+    list[str] | None,
+    typer.Option("--methods", metavar="NAME,…", help="GCP, Beta, Gamma, Beta_Bayes; default: all but GCP."),
+]
 ShownShares = Annotated[
     list[str] | None,
-    typer.Option("--shares", metavar="λ,…", help="Percentages of wrong labels to show; default: all."),
+    typer.Option("--shares", metavar="λ,…", help="Percentages λ of wrong labels to show; default: all."),
 ]
 Splits = Annotated[int, typer.Option("--splits", min=1, max=50, help="Number of splits, at most 50.")]
 FirstSplits = Annotated[
@@ -51,7 +55,11 @@ From = Annotated[
 ]
 Backend = Annotated[
     str,
-    typer.Option("--backend", metavar="NAME", help="serial, threads, processes or dask (a local cluster)."),
+    typer.Option(
+        "--backend",
+        metavar="NAME",
+        help="Where to run: serial, threads, processes or dask (a local cluster).",
+    ),
 ]
 Dask = Annotated[
     str | None,
@@ -67,7 +75,10 @@ Measure = Annotated[
     ),
 ]
 TableStyle = Annotated[
-    str, typer.Option("--style", metavar="NAME", help="text, markdown, latex or html; in text, * marks bold.")
+    str,
+    typer.Option(
+        "--style", metavar="NAME", help="Format: text, markdown, latex or html; in text, * marks bold."
+    ),
 ]
 OutFile = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")]
 Failures = Annotated[

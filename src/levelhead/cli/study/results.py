@@ -88,7 +88,7 @@ def figure(
     """Draw a figure of the paper.
 
     1: training dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
-    Figures 1 and 4 need no results, 2 needs stored fits, 3 and 5 need stored results.
+    Figures 3 and 5 need stored results. The fits of Figure 2 are stored, and computed if they are missing.
     """
     from levelhead.study import figures
     from levelhead.study.paper import theory_figures
