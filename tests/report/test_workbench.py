@@ -55,7 +55,7 @@ def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:
     page = opened(figures=True)
     low, high = audited.audit.contamination_interval
     assert page.inner_text("h1") == (
-        f"About {100 * audited.audit.contamination:.1f} % of labels look wrong "
+        f"About {100 * audited.audit.contamination:.1f} % of the labels look wrong "
         f"({100 * low:.1f} to {100 * high:.1f} %)"
     )
     assert f"flagged\n{audited.audit.is_label_issue.sum()}\n" in page.inner_text(".tiles")

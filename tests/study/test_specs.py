@@ -123,7 +123,7 @@ def test_data_and_content_are_checked(data):
         Data("toy", data.X[:-1], data.y)
     with pytest.raises(ValueError, match="public data sets"):
         Data("boston", data.X, data.y)
-    with pytest.raises(TypeError, match="top of a module"):
+    with pytest.raises(TypeError, match="top level of a module"):
         describe(FunctionTransformer(lambda x: x))
     with pytest.raises(TypeError, match="cannot be described"):
         describe(object())

@@ -156,7 +156,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path):
     other = sqlite3.connect(tmp_path / "other.db")
     other.execute("CREATE TABLE mine (x)")
     other.close()
-    with pytest.raises(ValueError, match="no study of this version"):
+    with pytest.raises(ValueError, match="study results of this version"):
         Store(tmp_path / "other.db")
 
 
