@@ -125,5 +125,5 @@ def test_data_and_content_are_checked(data):
         Data("boston", data.X, data.y)
     with pytest.raises(TypeError, match="top level of a module"):
         describe(FunctionTransformer(lambda x: x))
-    with pytest.raises(TypeError, match="cannot be described"):
+    with pytest.raises(TypeError, match="cannot be part of a spec"):
         describe(object())
