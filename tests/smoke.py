@@ -33,8 +33,8 @@ def main(folder: Path) -> None:
     rows = np.column_stack([data.X, data.y])
     names = [*(f"x{i}" for i in range(data.X.shape[1])), "y"]
     np.savetxt(folder / "table.csv", rows, delimiter=",", header=",".join(names), comments="")
-    told = json.loads(command(folder, "audit", "table.csv", "--target", "y", "--json", "--force"))
-    assert told["called_wrong"] > 0, "the command line calls no label wrong"
+    result = json.loads(command(folder, "audit", "table.csv", "--target", "y", "--json", "--force"))
+    assert result["flagged"] > 0, "the command line flags no label"
     page = (folder / "levelhead-audit" / "report.html").read_text(encoding="utf-8")
     assert "plotly" in page.lower(), "the report has no figures"
     command(folder, "fit", "table.csv", "--target", "y", "--out", "y.levelhead", "--force")

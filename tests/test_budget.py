@@ -54,7 +54,9 @@ def test_more_rows_and_more_networks_take_more_time(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("cls", [GCPBoostingRegressor, AutoRegressor])
 def test_a_budget_is_for_networks(cls: type) -> None:
-    words = f"a time budget chooses the epochs of networks, and {cls.__name__} has none; take GCPRegressor"
+    words = (
+        f"a time budget sets the number of epochs of a network, and {cls.__name__} has none; use GCPRegressor"
+    )
     with pytest.raises(ValueError, match=words):
         fit_within(cls(), DATA.X, DATA.y, 60)
     with pytest.raises(ValueError, match=words):

@@ -1,4 +1,4 @@
-"""Fits a model within a given time, by choosing how often it goes through the rows."""
+"""Fit a network within a given time, by choosing the number of epochs."""
 
 import time
 from typing import Any
@@ -14,13 +14,32 @@ _MARGIN = 0.9  # of the time that is left; other programs run too
 
 
 def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
-    """Fit networks of ours, perhaps at the end of a pipeline, in about so many seconds.
+    """Fit a network, or a pipeline that ends in one, in about the given time.
 
-    Short trials on a few rows measure the pace (and compile what is not compiled yet); `max_iter` is then set
-    to as many epochs as fit into the rest, at most to those of "auto". The schedule of step sizes follows, so
-    a short training ends as calmly as a long one. At least one epoch is done, even if that takes longer.
+    Short trials on a few rows measure the speed and compile what is not compiled yet. Then `max_iter` is set to the
+    number of epochs that fit into the remaining time, at most to that of "auto". The learning rate schedule adapts to
+    it. At least one epoch is done, even if that takes longer.
 
-    Returns the model itself, fitted.
+    Parameters
+    ----------
+    model : NetworkRegressor or Pipeline
+        Estimator to fit; `max_iter` of the network is changed.
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+    y : array-like of shape (n_samples,)
+        Labels.
+    seconds : float
+        Time budget in seconds, larger than 0.
+
+    Returns
+    -------
+    estimator
+        The given model, fitted.
+
+    Raises
+    ------
+    ValueError
+        If `seconds` is not positive, or the model has no epochs (boosted trees).
     """
     if not seconds > 0:
         raise ValueError(f"the time budget is {seconds} seconds; give more than 0")
@@ -29,8 +48,8 @@ def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
     last = model[-1] if steps else model
     if not isinstance(last, NetworkRegressor):
         raise ValueError(
-            f"a time budget chooses the epochs of networks, and {type(last).__name__} has none; take GCPRegressor, or "
-            "call fit without a budget"
+            f"a time budget sets the number of epochs of a network, and {type(last).__name__} has none; use "
+            "GCPRegressor, or call fit without a budget"
         )
     ready = model[:-1].fit_transform(X, y) if steps and len(steps) > 1 else X
     prepared = time.perf_counter() - began
@@ -42,7 +61,7 @@ def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
 
 
 def _pace(regressor: Any, X: Any, y: Any) -> tuple[float, float]:
-    """Seconds that a fit takes besides its epochs, and those of one epoch of all rows."""
+    """Measure the seconds that a fit takes besides its epochs, and the seconds of one epoch over all rows."""
     some = slice(0, _TRIAL_ROWS)
     few, many = _TRIAL_EPOCHS
     rows = X.iloc[some] if hasattr(X, "iloc") else X[some]

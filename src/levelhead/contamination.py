@@ -1,11 +1,11 @@
-"""Outlier models: from clean labels to partly wrong ones, and the mask of what was changed.
+"""Models of wrong labels: they replace some of the clean labels and return a mask of the changed ones.
 
-A contamination is called with clean data and the share of rows to spoil:
+A contamination is called with clean data and the share of labels to make wrong:
 
 >>> import numpy as np
 >>> X, y = np.arange(20.0)[:, None], np.arange(20.0)
->>> spoilt = Replaced()(X, y, contamination=0.1, random_state=0)
->>> int(spoilt.mask.sum()), bool((spoilt.y[~spoilt.mask] == y[~spoilt.mask]).all())
+>>> contaminated = Replaced()(X, y, contamination=0.1, random_state=0)
+>>> int(contaminated.mask.sum()), bool((contaminated.y[~contaminated.mask] == y[~contaminated.mask]).all())
 (2, True)
 
 The share of wrong labels, `contamination`, is a number (then exactly `int(contamination·n)` rows are chosen, without
@@ -32,7 +32,19 @@ Share = float | ArrayLike | Callable[[Any], ArrayLike]
 
 
 class Contaminated(NamedTuple):
-    """Data with wrong labels: the inputs as given, the labels, which are wrong, and the clean ones."""
+    """Data with wrong labels.
+
+    Attributes
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs, as given.
+    y : ndarray of shape (n_samples,)
+        Labels, some of them wrong.
+    mask : ndarray of bool of shape (n_samples,)
+        True where a label is wrong.
+    original : ndarray of shape (n_samples,)
+        Clean labels.
+    """
 
     X: Any
     y: FloatArray
@@ -41,7 +53,17 @@ class Contaminated(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What a contamination sees: all clean labels, the rows to spoil, and the noise of every row if known."""
+    """The data that `Contamination.wrong_labels` gets.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_samples,)
+        Clean labels of all rows.
+    chosen : ndarray of int of shape (n_chosen,)
+        Indices of the rows that get a wrong label.
+    noise_std : ndarray of shape (n_samples,) or None
+        Standard deviation of the noise of each row, if it is known.
+    """
 
     y: FloatArray
     chosen: NDArray[np.intp]
@@ -50,11 +72,28 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Contamination(ABC):
-    """Spoils a share of the labels; the input is never changed, and the seed decides everything."""
+    """Replaces a share of the labels by wrong ones.
+
+    An instance is called with clean data (see `__call__`). The given arrays are never changed, and the same seed gives
+    the same result. Subclasses are frozen dataclasses that implement `wrong_labels`.
+    """
 
     @abstractmethod
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """New labels for the chosen rows."""
+        """Draw new labels for the chosen rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
 
     @renamed_argument("rate", "contamination")
     def __call__(
@@ -66,20 +105,31 @@ class Contamination(ABC):
         *,
         noise_std: ArrayLike | None = None,
     ) -> Contaminated:
-        """Spoil the labels of a share of the rows.
+        """Replace the labels of a share of the rows by wrong ones.
 
         Parameters
         ----------
-        X : the inputs, handed through; only a share that is a function looks at them.
-        y : clean labels.
-        contamination : share of rows, probability of every row, or a function of X that gives either.
-        random_state : seed or generator.
-        noise_std : standard deviation of the noise of every row, for contaminations that are measured in it.
+        X : array-like of shape (n_samples, n_features)
+            Inputs; returned as given. They are used only if `contamination` is a function.
+        y : array-like of shape (n_samples,)
+            Clean labels.
+        contamination : float, array-like of shape (n_samples,) or callable, default=0.05
+            Share of rows, probability of each row, or a function of X that returns either.
+        random_state : int, numpy.random.Generator or None, default=None
+            Seed or generator.
+        noise_std : array-like of shape (n_samples,) or None, default=None
+            Standard deviation of the noise of each row; `Shifted` needs it.
 
         Returns
         -------
-        Contaminated : its mask marks the labels that differ from the clean ones. A label that its
-            contamination leaves as it is (the sign of 0, a swap of equal labels) is not wrong.
+        Contaminated
+            Inputs, labels, mask and clean labels. The mask is True where a label differs from the clean one; a chosen
+            label that stays the same (the sign of 0, a swap of equal labels) is not wrong.
+
+        Raises
+        ------
+        ValueError
+            If X and y differ in length, or a share or probability is not between 0 and 1.
         """
         clean = _checks.vector("y", y).copy()
         rng = _checks.generator(random_state)
@@ -93,49 +143,121 @@ class Contamination(ABC):
 
 @dataclass(frozen=True)
 class Replaced(Contamination):
-    """The paper's outliers: draws from N(mean, (spread·std)²) of the clean labels (Section 5.3)."""
+    """The outliers of the paper: draws from N(mean, (spread·std)²) of the clean labels (Section 5.3).
+
+    Parameters
+    ----------
+    spread : float, default=10.0
+        Standard deviation of the draws, in standard deviations of the clean labels.
+    """
 
     spread: float = 10.0
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Gaussian draws around the mean of all labels."""
+        """Draw Gaussian labels around the mean of all labels.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         return rng.normal(rows.y.mean(), self.spread * rows.y.std(), size=rows.chosen.size)
 
 
 @dataclass(frozen=True)
 class Uniform(Contamination):
-    """Draws from the uniform distribution on mean ± spread·std of the clean labels."""
+    """Draws from the uniform distribution on mean ± spread·std of the clean labels.
+
+    Parameters
+    ----------
+    spread : float, default=10.0
+        Half the width of the interval, in standard deviations of the clean labels.
+    """
 
     spread: float = 10.0
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Uniform draws around the mean of all labels."""
+        """Draw uniform labels around the mean of all labels.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         reach = self.spread * rows.y.std()
         return rng.uniform(rows.y.mean() - reach, rows.y.mean() + reach, size=rows.chosen.size)
 
 
 @dataclass(frozen=True)
 class Cluster(Contamination):
-    """A one-sided cluster: draws from N(mean + offset·std, (width·std)²); a negative offset puts it below."""
+    """A one-sided cluster: draws from N(mean + offset·std, (width·std)²) of the clean labels.
+
+    Parameters
+    ----------
+    offset : float, default=8.0
+        Distance of the cluster from the mean, in standard deviations of the clean labels; negative puts it below.
+    width : float, default=0.1
+        Standard deviation of the cluster, in standard deviations of the clean labels.
+    """
 
     offset: float = 8.0
     width: float = 0.1
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Gaussian draws far on one side."""
+        """Draw Gaussian labels far on one side.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         std = rows.y.std()
         return rng.normal(rows.y.mean() + self.offset * std, self.width * std, size=rows.chosen.size)
 
 
 @dataclass(frozen=True)
 class Swapped(Contamination):
-    """Labels passed on around a random cycle of the chosen rows, so that none keeps its own.
+    """Labels exchanged between the chosen rows, along a random cycle, so that no row keeps its label.
 
-    A single chosen row has nobody to swap with and stays as it is.
+    If only one row is chosen, its label stays the same.
     """
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """The label of the next row in a random cycle."""
+        """Return the label of the next row in a random cycle.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         cycle = rng.permutation(rows.chosen.size)
         labels = np.empty(rows.chosen.size)
         labels[cycle] = rows.y[rows.chosen[np.roll(cycle, -1)]]
@@ -144,12 +266,31 @@ class Swapped(Contamination):
 
 @dataclass(frozen=True)
 class UnitError(Contamination):
-    """Labels in a wrong unit: each multiplied by one of the factors."""
+    """Labels in a wrong unit: each is multiplied by one of the factors, chosen at random.
+
+    Parameters
+    ----------
+    factors : tuple of float, default=(10.0, 0.1, 1000.0)
+        Possible factors.
+    """
 
     factors: tuple[float, ...] = (10.0, 0.1, 1000.0)
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """The label times a factor."""
+        """Multiply each label by a random factor.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         return np.asarray(rows.y[rows.chosen] * rng.choice(self.factors, size=rows.chosen.size))
 
 
@@ -158,25 +299,63 @@ class SignFlip(Contamination):
     """Labels with the wrong sign."""
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """Minus the label."""
+        """Return minus the label.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+        """
         return -rows.y[rows.chosen]
 
 
 @dataclass(frozen=True)
 class Shifted(Contamination):
-    """Labels off by k standard deviations of the noise in their own row: hard to see if k is small.
+    """Labels shifted by k standard deviations of the noise of their row: hard to detect if k is small.
 
-    Needs `noise_std` in the call. The sign is random, or always that of k if `one_sided`.
+    Needs `noise_std` in the call.
+
+    Parameters
+    ----------
+    k : float, default=3.0
+        Size of the shift, in standard deviations of the noise.
+    one_sided : bool, default=False
+        Whether all shifts have the sign of k; otherwise the sign is random.
     """
 
     k: float = 3.0
     one_sided: bool = False
 
     def wrong_labels(self, rows: Rows, rng: np.random.Generator) -> FloatArray:
-        """The label ± k noise standard deviations."""
+        """Return the label ± k standard deviations of the noise.
+
+        Parameters
+        ----------
+        rows : Rows
+            Clean labels, the indices of the chosen rows and, if known, the noise.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Wrong labels of the chosen rows.
+
+        Raises
+        ------
+        ValueError
+            If `rows.noise_std` is None.
+        """
         if rows.noise_std is None:
             raise ValueError(
-                "a shift is measured in noise standard deviations: give noise_std, one number a row "
+                "a shift is measured in noise standard deviations: give noise_std, one number per row "
                 "(known for the sets of levelhead.datasets.synthetic and heteroscedastic)"
             )
         sign = 1.0 if self.one_sided else rng.choice([-1.0, 1.0], size=rows.chosen.size)
@@ -185,14 +364,35 @@ class Shifted(Contamination):
 
 @dataclass(frozen=True)
 class Ramp:
-    """A share that depends on x: rising from `start` to `end` with the rank of one feature."""
+    """A probability of wrong labels that depends on X: linear in the rank of one feature.
+
+    Parameters
+    ----------
+    feature : int, default=0
+        Column of X.
+    start : float, default=0.0
+        Probability at the smallest value.
+    end : float, default=0.2
+        Probability at the largest value.
+    """
 
     feature: int = 0
     start: float = 0.0
     end: float = 0.2
 
     def __call__(self, X: Any) -> FloatArray:
-        """Probability of every row."""
+        """Compute the probability of a wrong label for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Probabilities.
+        """
         column = np.asarray(X)[:, self.feature]
         below = np.searchsorted(np.sort(column), column, side="left")
         upto = np.searchsorted(np.sort(column), column, side="right")
@@ -216,7 +416,23 @@ CONTAMINATIONS: Mapping[str, Contamination] = MappingProxyType(
 
 
 def get_contamination(name: str) -> Contamination:
-    """The contamination of this name; "replaced" is the paper's."""
+    """Look up a contamination by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of the keys of `CONTAMINATIONS`; "replaced" is the contamination of the paper.
+
+    Returns
+    -------
+    Contamination
+        The contamination with this name.
+
+    Raises
+    ------
+    ValueError
+        If there is no contamination with this name.
+    """
     if name not in CONTAMINATIONS:
         raise ValueError(f"there is no contamination {name!r}; choose one of {', '.join(CONTAMINATIONS)}")
     return CONTAMINATIONS[name]

@@ -1,15 +1,14 @@
-"""The data sets of the paper: five public ones, its synthetic one, and two more whose truth is known.
+"""The data sets of the paper, five public and one synthetic, and two more synthetic ones.
 
 >>> data = synthetic(n=400, contamination=0.05, random_state=0)
 >>> data.X.shape, data.y.shape, data.mask.shape
 ((400, 1), (400,), (400,))
 
-`load` looks for `<name>.csv` in the folder named by the environment variable LEVELHEAD_DATA, then in the
-user's cache, then downloads it. Wherever a table comes from, a checksum of its parsed numbers is compared, in
-the order of rows that the splits of the study rely on.
+`load` searches for `<name>.csv` in the folder given by the environment variable LEVELHEAD_DATA, then in the cache of
+the user, and otherwise downloads it. A checksum of the numbers and the order of the rows is verified in each case.
 
-Boston is here because the paper reports it. One of its columns encodes a racial assumption; use it to compare
-with published figures and for nothing else.
+Boston is included because the paper reports it. One of its columns encodes a racial assumption; use it only to compare
+with published results.
 """
 
 import hashlib
@@ -37,7 +36,19 @@ _TIMEOUT = 30  # seconds
 
 
 class Dataset(NamedTuple):
-    """A table for regression."""
+    """A table for regression.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Inputs.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    feature_names : tuple of str
+        Names of the columns of X.
+    target_name : str
+        Name of the label.
+    """
 
     X: FloatArray
     y: FloatArray
@@ -46,7 +57,23 @@ class Dataset(NamedTuple):
 
 
 class Synthetic(NamedTuple):
-    """Data whose truth is known: `y` holds wrong labels where `mask` says so, `y_clean` holds none."""
+    """Synthetic data for which the truth is known.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Inputs.
+    y : ndarray of shape (n_samples,)
+        Labels, some of them wrong.
+    mask : ndarray of bool of shape (n_samples,)
+        True where a label is wrong.
+    y_clean : ndarray of shape (n_samples,)
+        Clean labels.
+    mean : ndarray of shape (n_samples,)
+        True mean of the clean label.
+    std : ndarray of shape (n_samples,)
+        True standard deviation of the clean label.
+    """
 
     X: FloatArray
     y: FloatArray
@@ -58,9 +85,22 @@ class Synthetic(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """What is known of a public table: where it is, and what it must look like.
+    """Description of a public table: where to download it, and a checksum.
 
-    The checksum is the SHA-256 of its numbers, rounded to `decimals`, as little-endian doubles, row by row.
+    Attributes
+    ----------
+    name : str
+        Name for `load`.
+    remote : str
+        Path of the file below the origin.
+    columns : tuple of str
+        Names of the columns, the target last.
+    n_rows : int
+        Number of rows.
+    decimals : int
+        Decimals to which the numbers are rounded before the checksum is computed.
+    sha256 : str
+        SHA-256 of the rounded numbers as little-endian doubles, row by row.
     """
 
     name: str
@@ -130,13 +170,28 @@ TABLES: Mapping[str, Table] = MappingProxyType(
 
 
 def load(name: str, *, cache: str | os.PathLike[str] | None = None, origin: str = ORIGIN) -> Dataset:
-    """One of the five public data sets of the paper.
+    """Load one of the five public data sets of the paper.
 
     Parameters
     ----------
-    name : "boston", "concrete", "power", "yacht" or "kin8nm".
-    cache : folder for downloaded tables; the user's cache folder if None.
-    origin : where to download from; it must serve the files under the names of `Table.remote`.
+    name : {"boston", "concrete", "power", "yacht", "kin8nm"}
+        Name of the data set.
+    cache : path-like or None, default=None
+        Folder for downloaded tables; by default the cache folder of the user.
+    origin : str, default=ORIGIN
+        Address to download from. The files must have the names given by `Table.remote`.
+
+    Returns
+    -------
+    Dataset
+        Inputs, labels and names.
+
+    Raises
+    ------
+    ValueError
+        If there is no such data set, or a file differs from the published table.
+    FileNotFoundError
+        If the table is not available locally and cannot be downloaded.
     """
     if name not in TABLES:
         raise ValueError(f"there is no data set {name!r}; choose one of {', '.join(TABLES)}")
@@ -152,10 +207,24 @@ def load(name: str, *, cache: str | os.PathLike[str] | None = None, origin: str 
 
 @renamed_argument("rate", "contamination")
 def synthetic(n: int = 400, contamination: float = 0.05, random_state: RandomState = None) -> Synthetic:
-    """The paper's synthetic set (Section 5.2).
+    """Draw the synthetic data set of the paper (Section 5.2).
 
-    x ~ U(−1, 1), clean labels ~ N(sin 3x, (0.5 cos⁴x)²), and with probability `contamination` a label from U(−4, 16)
-    instead. The inputs and clean labels of a seed do not depend on it.
+    x ~ U(−1, 1), clean labels ~ N(sin 3x, (0.5 cos⁴x)²). With probability `contamination`, a label is replaced by a
+    draw from U(−4, 16). For a given seed, the inputs and clean labels do not depend on `contamination`.
+
+    Parameters
+    ----------
+    n : int, default=400
+        Number of rows.
+    contamination : float, default=0.05
+        Probability that a label is wrong.
+    random_state : int, numpy.random.Generator or None, default=None
+        Seed or generator.
+
+    Returns
+    -------
+    Synthetic
+        The data and its truth.
     """
     if n < 1 or not 0 <= contamination <= 1:
         raise ValueError(
@@ -180,16 +249,33 @@ def heteroscedastic(
     *,
     kind: Contamination | None = None,
 ) -> Synthetic:
-    """Smooth mean and noise of several features, for tests of calibration.
+    """Draw data with a smooth mean and noise that depend on several features, to test calibration.
 
-    x ~ U(−1, 1) in every feature; with u the mean of features 0, 2, 4, … and v that of 1, 3, 5, … (0 if there
-    is none), each scaled by the root of its number,
+    x ~ U(−1, 1) in every feature. Let u be the sum of features 0, 2, 4, … and v the sum of features 1, 3, 5, …, each
+    divided by the root of the number of terms (v = 0 if there are none). Then
 
         mean = sin(2u) + u·v + v²/2,  std = 0.1 + 0.4/(1 + exp(−3(u − v))),
 
-    so the noise varies fivefold and no feature is idle. Labels are then replaced by wrong ones of a `kind` (the
-    paper's if None); the share `contamination` may be a function of X; the clean labels of a seed do not depend
-    on it.
+    so the noise varies by a factor of five and every feature matters. For a given seed, the clean labels do not depend
+    on `contamination`.
+
+    Parameters
+    ----------
+    n : int, default=2000
+        Number of rows.
+    n_features : int, default=5
+        Number of features.
+    contamination : float, array-like of shape (n_samples,) or callable, default=0.0
+        Share of wrong labels, probability of each row, or a function of X that returns either.
+    random_state : int, numpy.random.Generator or None, default=None
+        Seed or generator.
+    kind : Contamination or None, default=None
+        Kind of wrong labels; by default that of the paper, `Replaced`.
+
+    Returns
+    -------
+    Synthetic
+        The data and its truth.
     """
     if n < 1 or n_features < 1:
         raise ValueError(f"n is {n} and n_features is {n_features}; both must be at least 1")
@@ -200,23 +286,38 @@ def heteroscedastic(
     mean = np.sin(2 * u) + u * v + 0.5 * v**2
     std = 0.1 + 0.4 / (1 + np.exp(-3 * (u - v)))
     y_clean = mean + std * rng.standard_normal(n)
-    spoil = Replaced() if kind is None else kind
-    spoilt = spoil(X, y_clean, contamination, rng, noise_std=std)
-    return Synthetic(X, spoilt.y, spoilt.mask, y_clean, mean, std)
+    contaminate = Replaced() if kind is None else kind
+    contaminated = contaminate(X, y_clean, contamination, rng, noise_std=std)
+    return Synthetic(X, contaminated.y, contaminated.mask, y_clean, mean, std)
 
 
 @renamed_argument("rate", "contamination")
 def rents(
     n: int = 800, contamination: float = 0.05, missing: float = 0.0, random_state: RandomState = None
 ) -> Synthetic:
-    """A table as people have them: area, gas heating, rooms and year of flats, and their rents.
+    """Draw a table of flats with realistic features: area, gas heating, number of rooms, year; the label is the rent.
 
-    The area says most, so that one which is missing makes a large error that is nobody's fault. Cells are missing
-    (NaN) with probability `missing`; with probability `contamination` a rent has a zero too many.
+    The area explains most of the rent, so a row without it has a large error although its label is right.
+
+    Parameters
+    ----------
+    n : int, default=800
+        Number of rows.
+    contamination : float, default=0.05
+        Probability that a rent is wrong: ten times too large.
+    missing : float, default=0.0
+        Probability that a cell is missing (NaN).
+    random_state : int, numpy.random.Generator or None, default=None
+        Seed or generator.
+
+    Returns
+    -------
+    Synthetic
+        The data and its truth.
     """
     if n < 1 or not 0 <= contamination <= 1 or not 0 <= missing < 1:
         raise ValueError(
-            f"n is {n}, contamination {contamination}, missing {missing}; n must be at least 1, the others shares"
+            f"n is {n}, contamination {contamination}, missing {missing}; n must be at least 1, the others fractions"
         )
     rng = _checks.generator(random_state)
     area, gas = rng.uniform(20, 150, n), rng.integers(0, 2, n)
@@ -230,7 +331,18 @@ def rents(
 
 
 def fingerprint(values: FloatArray) -> str:
-    """SHA-256 of the numbers as little-endian doubles, row by row."""
+    """Compute the checksum of an array.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers.
+
+    Returns
+    -------
+    str
+        SHA-256 of the numbers as little-endian doubles, row by row.
+    """
     return hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
 
 
@@ -239,7 +351,13 @@ def _dataset(table: Table, values: FloatArray) -> Dataset:
 
 
 def user_cache() -> Path:
-    """The folder where downloaded tables are kept."""
+    """Return the folder where downloaded tables are kept.
+
+    Returns
+    -------
+    Path
+        Folder in the cache of the user; it may not exist yet.
+    """
     import pooch  # not needed where LEVELHEAD_DATA has the table
 
     return Path(pooch.os_cache("levelhead"))
@@ -273,7 +391,7 @@ def _by_hand(table: Table, folder: Path, url: str) -> str:
     searched = os.environ.get(ENVIRONMENT) or "not set"
     return (
         f"{table.name} is neither in {ENVIRONMENT} ({searched}) nor in the cache ({folder}), and {url} "
-        f"cannot be reached. By hand: save the table as {folder / file}, or as {file} in a folder named by "
+        f"cannot be reached. To add it by hand, save the table as {folder / file}, or as {file} in a folder named by "
         f"{ENVIRONMENT}; {table.n_rows} rows in the order of the origin, columns {','.join(table.columns)}"
     )
 

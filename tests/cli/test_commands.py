@@ -51,9 +51,9 @@ def test_audit_finds_planted_errors(flats, run, tmp_path: Path) -> None:
     forced = run(*arguments, "--force", "--json", cwd=tmp_path)
     assert forced.code == 0, forced.err
     assert forced.json["labels"] == 498
-    assert forced.json["suspect_rows"] == found["row"].tolist()  # the same seed, the same verdict
-    low, high = forced.json["share_wrong_interval"]
-    assert low <= forced.json["share_wrong"] <= high
+    assert forced.json["flagged_rows"] == found["row"].tolist()  # the same seed, the same verdict
+    low, high = forced.json["contamination_interval"]
+    assert low <= forced.json["contamination"] <= high
 
 
 @pytest.mark.parametrize("kind", ["network", "trees"])
@@ -73,7 +73,7 @@ def test_trees_know_no_time_budget(flats, tmp_path: Path) -> None:
     arguments = ["fit", str(flats.path), "-t", "rent", "-o", str(tmp_path / "m"), "--estimator", "trees"]
     done = CliRunner().invoke(app, [*arguments, "--time-budget", "9"])
     assert done.exit_code == 1
-    assert "leave it out for trees" in done.stderr
+    assert "does not apply to trees; leave it out" in done.stderr
 
 
 def test_the_demo_shows_what_the_method_is_worth(run, tmp_path: Path) -> None:
@@ -83,10 +83,10 @@ def test_the_demo_shows_what_the_method_is_worth(run, tmp_path: Path) -> None:
     assert ours["rmse_to_true_mean"] < 0.5 * plain["rmse_to_true_mean"]
     assert abs(ours["predicted_over_true_std"] - 1) < 0.25 < plain["predicted_over_true_std"] - 1
     labels = done.json["labels"]
-    assert labels["rightly"] >= 0.8 * labels["wrong"]
+    assert labels["correctly_flagged"] >= 0.8 * labels["wrong"]
     table = pd.read_csv(tmp_path / "levelhead-demo" / "labels.csv")
     assert table["is_wrong"].sum() == labels["wrong"]
-    assert table["is_label_issue"].sum() == labels["called_wrong"]
+    assert table["is_label_issue"].sum() == labels["flagged"]
     picture = (tmp_path / "levelhead-demo" / "demo.svg").read_text()
     assert picture.startswith("<?xml")
     assert "Date" not in picture
@@ -157,7 +157,7 @@ def test_fit_tells_machines_what_it_did(flats, run, tmp_path: Path) -> None:
     )
     assert done.code == 0, done.err
     assert done.json["rows"] == 498
-    assert done.json["inputs"] == ["area", "heating", "listed"]
+    assert done.json["features"] == ["area", "heating", "listed"]
     assert done.json["files"] == ["m.levelhead"]
     assert levelhead.load(tmp_path / "m.levelhead")[-1].n_members == 1
 

@@ -47,12 +47,12 @@ def failure(*arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("audit nothing.csv -t y", "there is no file nothing.csv"),
+        ("audit nothing.csv -t y", "nothing.csv does not exist"),
         ("audit table.csv -t Y", "table.csv has no column 'Y'; did you mean 'y'?"),
         ("audit table.csv -t y --drop idd", "no column 'idd'; did you mean 'id'?"),
         (
             "audit table.csv -t y --false-alarm-rate 1.5",
-            "--false-alarm-rate is 1.5; it must lie between 0 and 1",
+            "--false-alarm-rate is 1.5; it must lie strictly between 0 and 1",
         ),
         ("fit table.csv -t y -o model --id-column name", "no column 'name'"),
         ("fit table.csv -t y -o model --time-budget 0", "time budget is 0.0 seconds; give more than 0"),
@@ -64,11 +64,11 @@ def failure(*arguments: str) -> tuple[int, str]:
 )
 def test_one_line_says_what_is_wrong(arguments: str, words: str, small: Path) -> None:
     before = sorted(small.rglob("*"))
-    code, said = failure(*arguments.split())
+    code, message = failure(*arguments.split())
     assert code == 1
-    assert said.startswith("levelhead: ")
-    assert words in said
-    assert said.count("\n") == 1
+    assert message.startswith("levelhead: ")
+    assert words in message
+    assert message.count("\n") == 1
     assert sorted(small.rglob("*")) == before
 
 
@@ -81,17 +81,17 @@ def test_a_wrong_call_is_code_two(arguments: str, small: Path) -> None:
 
 def test_a_missing_input_column_suggests_the_nearest(fitted: Path, small: Path) -> None:
     (small / "new.csv").write_text("X,id\n1,2\n")
-    code, said = failure("predict", str(fitted), "new.csv", "-o", "out.csv")
+    code, message = failure("predict", str(fitted), "new.csv", "-o", "out.csv")
     assert code == 1
-    assert "new.csv has no column 'x'; did you mean 'X'?" in said
+    assert "new.csv has no column 'x'; did you mean 'X'?" in message
 
 
 def test_a_model_without_distributions_is_told_so(small: Path) -> None:
     levelhead.save(LinearRegression().fit(np.arange(40.0)[:, None], np.arange(40.0)), small / "line")
     (small / "new.csv").write_text("x\n1\n")
-    code, said = failure("predict", "line", "new.csv", "-o", "out.csv")
+    code, message = failure("predict", "line", "new.csv", "-o", "out.csv")
     assert code == 1
-    assert "LinearRegression does not predict a distribution" in said
+    assert "LinearRegression does not predict a distribution" in message
 
 
 def test_a_row_that_breaks_half_way_leaves_no_file(
@@ -99,22 +99,22 @@ def test_a_row_that_breaks_half_way_leaves_no_file(
 ) -> None:
     (small / "long.csv").write_text("x,y\n" + "1,2\n" * 60_000 + "1,2,3\n")
     before = sorted(small.rglob("*"))
-    code, said = failure("predict", str(fitted), "long.csv", "-o", "out.csv")
+    code, message = failure("predict", str(fitted), "long.csv", "-o", "out.csv")
     assert code == 1
-    assert "line 60002 has 3 cells where 2 are expected" in said
+    assert "line 60002 has 3 cells where 2 are expected" in message
     assert sorted(small.rglob("*")) == before
 
 
 def test_nothing_is_overwritten_unless_forced(fitted: Path, small: Path) -> None:
     out = small / "out.csv"
     out.write_text("precious")
-    code, said = failure("predict", str(fitted), "table.csv", "-o", "out.csv")
+    code, message = failure("predict", str(fitted), "table.csv", "-o", "out.csv")
     assert code == 1
-    assert "out.csv exists; give another path, or --force to replace it" in said
+    assert "out.csv exists; give another path, or --force to replace it" in message
     assert out.read_text() == "precious"
     done = RUNNER.invoke(app, ["predict", str(fitted), "table.csv", "-o", "out.csv", "--force"])
     assert done.exit_code == 0, done.stderr
-    assert out.read_text().startswith("row,mean,std,lower,upper,trust\n1,")
+    assert out.read_text().startswith("row,mean,std,lower,upper,alpha\n1,")
     assert len(out.read_text().splitlines()) == 41
 
 
@@ -140,10 +140,10 @@ def test_force_replaces_regular_files_only(out: str, words: str, fitted: Path, s
     ]
     before, table = listing(), (small / "table.csv").read_text()
     for command in (f"predict {fitted} table.csv", "fit table.csv -t y"):
-        code, said = failure(*command.split(), "-o", out, "--force")
+        code, message = failure(*command.split(), "-o", out, "--force")
         assert code == 1
-        assert said.startswith(f"levelhead: {words}")
-        assert said.count("\n") == 1
+        assert message.startswith(f"levelhead: {words}")
+        assert message.count("\n") == 1
     assert listing() == before
     assert (small / "table.csv").read_text() == table
     for device in ("/dev/full", "/dev/null"):
@@ -154,7 +154,7 @@ def test_a_table_without_rows_gives_a_table_without_rows(fitted: Path, small: Pa
     (small / "empty.csv").write_text("id,x\n")
     done = RUNNER.invoke(app, ["predict", str(fitted), "empty.csv", "-o", "out.csv", "--id-column", "id"])
     assert done.exit_code == 0, done.stderr
-    assert (small / "out.csv").read_text() == "id,mean,std,lower,upper,trust\n"
+    assert (small / "out.csv").read_text() == "id,mean,std,lower,upper,alpha\n"
 
 
 def test_an_id_column_of_any_name(fitted: Path, small: Path) -> None:
@@ -162,7 +162,7 @@ def test_an_id_column_of_any_name(fitted: Path, small: Path) -> None:
     done = RUNNER.invoke(app, ["predict", str(fitted), "new.csv", "-o", "out.csv", "--id-column", "mean"])
     assert done.exit_code == 0, done.stderr
     lines = (small / "out.csv").read_text().splitlines()
-    assert lines[0] == "mean (id),mean,std,lower,upper,trust"
+    assert lines[0] == "mean (id),mean,std,lower,upper,alpha"
     assert [line[0] for line in lines[1:]] == ["a", "b"]
 
 
@@ -183,8 +183,8 @@ def test_an_audit_that_finds_nothing(small: Path) -> None:
         app, ["audit", "clean.csv", "-t", "y", "--id-column", "row", "--members", "1", "--out", "new"]
     )
     assert done.exit_code == 0, done.stderr
-    assert "0 are called wrong" in done.stdout
-    assert "Suspect" not in done.stdout
+    assert "0 are flagged" in done.stdout
+    assert "Flagged labels" not in done.stdout
     assert (small / "new" / "labels.csv").read_text().startswith("row,row (id),given_label,")
 
 
@@ -199,14 +199,14 @@ def test_debug_shows_the_traceback(small: Path) -> None:
         (
             RuntimeError("the floor\n  gave way"),
             3,
-            "the floor gave way (RuntimeError; run it again with --debug",
+            "the floor gave way (RuntimeError; please run it again with --debug",
         ),
         (KeyboardInterrupt(), 130, "interrupted; no unfinished file is left"),
-        (MemoryError(), 1, "not enough memory; give a table with fewer rows or columns"),
+        (MemoryError(), 1, "not enough memory; use a table with fewer rows or columns"),
         (
             MemoryError("Unable to allocate 9 GiB"),
             1,
-            "not enough memory: Unable to allocate 9 GiB; give a table",
+            "not enough memory: Unable to allocate 9 GiB; use a table",
         ),
     ],
 )
@@ -217,17 +217,17 @@ def test_exit_codes_tell_bugs_from_bad_data(
         raise error
 
     monkeypatch.setattr(models, "fitted", fail)
-    found, said = failure("fit", "table.csv", "-t", "y", "-o", "model")
+    found, message = failure("fit", "table.csv", "-t", "y", "-o", "model")
     assert found == code
-    assert words in said
+    assert words in message
     assert not (small / "model").exists()
 
 
 def test_text_from_a_file_does_not_steer_the_terminal(small: Path) -> None:
     (small / "evil.csv").write_text("x,\x1b[31mred\n1,2\n")
-    _, said = failure("audit", "evil.csv", "-t", "yy")
-    assert "\x1b" not in said
-    assert "�[31mred" in said
+    _, message = failure("audit", "evil.csv", "-t", "yy")
+    assert "\x1b" not in message
+    assert "�[31mred" in message
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_text_from_a_file_does_not_steer_the_terminal(small: Path) -> None:
         ),
         (
             "sys.meta_path.insert(0, type('', (), {'find_spec': exec('def f(*_): raise MemoryError') or f}))",
-            "not enough memory; give a table with fewer rows or columns, or use a machine with more memory",
+            "not enough memory; use a table with fewer rows or columns, or a computer with more memory",
         ),
     ],
 )

@@ -128,8 +128,8 @@ def peak_of_predicting(model: Path, data: Path, folder: Path) -> float:
         timeout=LONGEST,
     )
     assert done.returncode == 0, done.stderr
-    told, peak = done.stdout.splitlines()
-    assert json.loads(told)["rows"] == data.read_bytes().count(b"\n") - 1
+    result, peak = done.stdout.splitlines()
+    assert json.loads(result)["rows"] == data.read_bytes().count(b"\n") - 1
     return float(peak)
 
 

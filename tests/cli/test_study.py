@@ -47,9 +47,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_status_counts(run, folder: Path) -> None:
     part = ("--datasets", "boston,yacht", "--shares", "5", "--methods", "GCP,EnsGCP,Gaussian", "--splits", 3)
-    told = run("study", "status", *part, "--json", cwd=folder)
-    assert told.code == 0, told.err
-    assert (told.json["done"], told.json["failed"], told.json["missing"]) == (11, 1, 6)
+    result = run("study", "status", *part, "--json", cwd=folder)
+    assert result.code == 0, result.err
+    assert (result.json["done"], result.json["failed"], result.json["missing"]) == (11, 1, 6)
     read = run("study", "status", *part, "--failures", cwd=folder)
     assert "11 of 18 runs are done, 1 failed, 6 are missing." in read.out
     assert "ValueError: too bad" in read.out
@@ -60,7 +60,7 @@ def test_looking_makes_no_file(call, tmp_path: Path) -> None:
     for command in ("status", "table", "compare"):
         done = call("study", command, cwd=tmp_path)
         assert done.code == 1
-        assert "table1.db is not there; give --store FILE" in done.err
+        assert "table1.db does not exist; give --store FILE" in done.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -70,10 +70,10 @@ def test_table_and_compare(call, folder: Path, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert done.out.startswith("λ = 5 %, mean ± std over")
     assert "| GCP\\_St |" in done.out
-    told = call("study", "table", *store, "--datasets", "boston", "--json", cwd=tmp_path).json["cells"]
-    assert {c["dataset"] for c in told} == {"boston"}
-    assert {c["measure"] for c in told} == {"rmse", "auc"}
-    assert {c["n_splits"] for c in told} == {2}
+    result = call("study", "table", *store, "--datasets", "boston", "--json", cwd=tmp_path).json["cells"]
+    assert {c["dataset"] for c in result} == {"boston"}
+    assert {c["measure"] for c in result} == {"rmse", "auc"}
+    assert {c["n_splits"] for c in result} == {2}
     compared = call("study", "compare", *store, "--methods", "EnsGCP", "--json", cwd=tmp_path).json
     cell = next(c for c in compared["cells"] if (c["dataset"], c["measure"]) == ("boston", "rmse"))
     assert cell["ours"] == 2.0
@@ -102,7 +102,7 @@ def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> No
         assert (tmp_path / name).read_bytes().startswith(head)
     done = call("study", "figure", 3, "--from", "t.csv", "--out", "x.gif", cwd=tmp_path)
     assert done.code == 1
-    assert "x.gif should end in one of .svg, .png, .pdf" in done.err
+    assert "x.gif has an unknown file type; the name must end in one of .svg, .png, .pdf" in done.err
 
 
 @pytest.mark.usefixtures("public_data")
@@ -129,7 +129,7 @@ def test_words_that_are_no_names(call, folder: Path) -> None:
         assert hint in done.err
     empty = call("study", "table", "--contamination", "cluster", cwd=folder)
     assert empty.code == 1
-    assert "there are no results of this kind (Cluster(offset=8.0, width=0.1))" in empty.err
+    assert "no results match this selection (Cluster(offset=8.0, width=0.1))" in empty.err
 
 
 @pytest.mark.usefixtures("public_data")
@@ -164,11 +164,11 @@ def test_the_slice_tells_whether_its_marks_are_met(call, tmp_path: Path) -> None
                 store.record(spec, Outcome(spec.digest, Result({spec.method: m}, 0.1), None, 0.1, "", {}))
         done = call("study", "slice", "--store", f"{name}.db", cwd=tmp_path)
         assert done.code == code, done.err
-        assert ("All marks are met." if code == 0 else "A mark is missed.") in done.out
-        told = call("study", "slice", "--store", f"{name}.db", "--json", cwd=tmp_path)
-        assert told.json["met"] is (code == 0)
-        assert len(told.json["cells"]) == 4
-    assert json.loads(told.out)["cells"][0]["allowed"] == 1.5
+        assert ("All targets are met." if code == 0 else "A target is missed.") in done.out
+        result = call("study", "slice", "--store", f"{name}.db", "--json", cwd=tmp_path)
+        assert result.json["met"] is (code == 0)
+        assert len(result.json["cells"]) == 4
+    assert json.loads(result.out)["cells"][0]["allowed"] == 1.5
 
 
 def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, monkeypatch) -> None:
@@ -189,19 +189,19 @@ def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, mon
     assert settings == {("Beta", "yacht"): Hyperparameters(1e-3, 0.0, 2, 0.5), ("Gamma", "yacht"): before}
     Store(tmp_path / "tuned.db").close()
     store = ("--store", "tuned.db", "--hyperparameters", "grid.csv", "--shares", 5)
-    told = call("study", "status", *part[:-2], *store, "--json", cwd=tmp_path).json
-    assert told["lines"] == [
+    result = call("study", "status", *part[:-2], *store, "--json", cwd=tmp_path).json
+    assert result["by_method"] == [
         {"dataset": "yacht", "method": "Beta (tuned)", "done": 0, "failed": 0, "missing": 1}
     ]
     wrong = call("study", "status", *store, "--label", "tuned", cwd=tmp_path)
     assert wrong.code == 1
-    assert "it must hold {method}" in wrong.err
+    assert "it must contain {method}" in wrong.err
 
 
 def test_pages_need_results(call, tmp_path: Path) -> None:
     done = call("study", "pages", tmp_path, cwd=tmp_path)
     assert done.code == 1
-    assert "make it with levelhead study export" in done.err
+    assert "create it with levelhead study export" in done.err
 
 
 def test_pages_from_an_export(call, folder: Path, tmp_path: Path) -> None:
@@ -257,6 +257,6 @@ def test_a_damaged_study_is_one_line(tmp_path: Path, call) -> None:
         done = call("study", *command.split(), "--store", "study.db", cwd=tmp_path)
         assert done.code == 1
         assert done.err.startswith(
-            "levelhead: study.db is damaged (database disk image is malformed); use a copy"
+            "levelhead: study.db is damaged (database disk image is malformed); use a backup"
         )
         assert done.err.count("\n") == 1

@@ -91,7 +91,7 @@ def browser() -> Iterator[Any]:
 
 class Watched(NamedTuple):
     page: Any
-    complaints: list[str]
+    errors: list[str]
     requests: list[str]
 
 
@@ -107,15 +107,15 @@ def watched(browser: Any) -> Iterator[Callable[..., Watched]]:
         context.set_default_timeout(300_000)  # only a page that hangs takes as long
         contexts.append(context)
         page = context.new_page()
-        complaints: list[str] = []
+        errors: list[str] = []
         requests: list[str] = []
-        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda m: errors.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
         page.add_init_script(before)
         page.goto(path.as_uri())
         page.wait_for_selector(f"html[data-{ready}]" + ("[data-plotly]" if figures else ""))
-        return Watched(page, complaints, requests)
+        return Watched(page, errors, requests)
 
     yield start
     for context in contexts:
@@ -133,7 +133,7 @@ def opened(watched: Callable[..., Watched], audited: Audited) -> Iterator[Callab
 
     yield start
     for window in windows:
-        assert window.complaints == []
+        assert window.errors == []
         assert all(url.startswith((audited.path.as_uri(), "data:", "blob:")) for url in window.requests)
         assert window.page.evaluate("window.harmed") is None
 

@@ -62,16 +62,16 @@ def test_the_digest_tells_reports_apart(verdict: Audit, tmp_path: Path) -> None:
     assert len(digests) == 2
 
 
-@pytest.mark.parametrize("trust", [None, np.full(200, 0.6)])
-def test_an_audit_without_trust_or_suspects_has_a_page_too(trust: np.ndarray | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("alpha", [None, np.full(200, 0.6)])
+def test_an_audit_without_alpha_or_suspects_has_a_page_too(alpha: np.ndarray | None, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     clean = Audit.from_residuals(
-        rng.normal(size=200), np.zeros(200), np.ones(200), alpha=trust, false_alarm_rate=0.001
+        rng.normal(size=200), np.zeros(200), np.ones(200), alpha=alpha, false_alarm_rate=0.001
     )
     assert not clean.is_label_issue.any()
     audit_report(clean, tmp_path / "a.html")
-    assert payload(tmp_path / "a.html")["columns"]["trust"] is None
-    assert 'id="trust"' not in (tmp_path / "a.html").read_text("utf-8")
+    assert payload(tmp_path / "a.html")["columns"]["alpha"] is None
+    assert 'id="alpha"' not in (tmp_path / "a.html").read_text("utf-8")
     with pytest.raises(FileExistsError, match="overwrite"):
         audit_report(clean, tmp_path / "a.html")
 
@@ -85,7 +85,7 @@ def test_of_too_many_labels_the_page_holds_the_suspects(
     audit_report(verdict, tmp_path / "a.html", table=table, target="y")
     data = payload(tmp_path / "a.html")
     assert data["all_labels"] is False
-    assert "Of 300 labels, the page holds" in (tmp_path / "a.html").read_text("utf-8")
+    assert "Of 300 labels, this page contains" in (tmp_path / "a.html").read_text("utf-8")
     place = unpacked(data["columns"]["place"])
     assert set(verdict.issues) <= set(place.tolist())
     assert len(place) < 300
@@ -138,11 +138,11 @@ def test_wrong_calls_are_told_what_is_wrong(verdict: Audit, tmp_path: Path) -> N
     path, table = tmp_path / "a.html", {"y": verdict.given_label, "x": verdict.given_label}
     with pytest.raises(ValueError, match=r"no column 'z'; it has y, x"):
         audit_report(verdict, path, table=table, target="z")
-    with pytest.raises(ValueError, match="reach from 0 to 299 but the table has 200 rows"):
+    with pytest.raises(ValueError, match="range from 0 to 299 but the table has 200 rows"):
         audit_report(verdict, path, table={name: column[:200] for name, column in table.items()}, target="y")
     with pytest.raises(ValueError, match="give 300 rows of numbers"):
         audit_report(verdict, path, inputs=np.zeros((5, 2)))
-    with pytest.raises(ValueError, match="a whole number for each of 300"):
+    with pytest.raises(ValueError, match="one integer for each of 300"):
         audit_report(verdict, path, rows=[0.5] * 300)
     with pytest.raises(ValueError, match="differ in length"):
         audit_report(verdict, path, table={"y": verdict.given_label, "x": [1]}, target="y")
@@ -179,7 +179,7 @@ def test_curves_are_those_of_the_metrics(verdict: Audit) -> None:
     np.testing.assert_allclose(best["y"], metrics.oracle_curve(y[clean], mean[clean]))
     curve = metrics.calibration_curve(y, mean, var, sample_weight=verdict.label_quality)
     np.testing.assert_allclose(drawn["calibration"].figure["data"][1]["y"], curve.observed)
-    assert sum(bar["y"].sum() for bar in drawn["sureness"].figure["data"]) == 300
+    assert sum(bar["y"].sum() for bar in drawn["probability"].figure["data"]) == 300
     assert "given y &lt;b&gt;" in json.dumps(drawn["labels"].figure["layout"])
 
 

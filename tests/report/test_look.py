@@ -108,7 +108,7 @@ def test_hostile_cells_are_shown_as_they_are(opened, audited) -> None:
 
 
 def test_no_request_can_leave_the_page(watched, audited) -> None:
-    page, complaints, _ = watched(audited.path)
+    page, errors, _ = watched(audited.path)
     for attempt in (
         "fetch('http://127.0.0.1:9/').then(() => 'out', () => 'refused')",
         "new Promise(done => { const i = new Image(); i.onload = () => done('out'); i.onerror = () => done('refused');"
@@ -122,7 +122,7 @@ def test_no_request_can_leave_the_page(watched, audited) -> None:
         " document.body.append(s); }"
     )
     assert page.evaluate("window.ran") is None
-    assert len([text for text in complaints if "Content Security Policy" in text]) >= 4
+    assert len([text for text in errors if "Content Security Policy" in text]) >= 4
 
 
 def test_a_report_without_a_table_knows_the_labels(watched, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_report_without_a_table_knows_the_labels(watched, tmp_path: Path) -> N
     y = rng.normal(size=120).round(3)
     y[[4, 50]] = 40, -30.25
     audit_report(Audit.from_residuals(y, np.zeros(120), np.ones(120)), tmp_path / "a.html")
-    page, complaints, _ = watched(tmp_path / "a.html", figures=True)
+    page, errors, _ = watched(tmp_path / "a.html", figures=True)
     page.wait_for_selector("#labels .main-svg")
     page.fill("#search", "30.25")
     page.wait_for_selector('#grid[aria-rowcount="2"]')
@@ -141,7 +141,7 @@ def test_a_report_without_a_table_knows_the_labels(watched, tmp_path: Path) -> N
         page.get_by_role("button", name="Cleaned labels").click()
     lines = caught.value.path().read_text().splitlines()
     assert lines == ["row,label", *(f"{i + 1},{y[i]:g}" for i in range(120) if i != 50)]
-    assert complaints == []
+    assert errors == []
 
 
 def test_any_page_draws_its_panels(watched, tmp_path: Path) -> None:
@@ -153,12 +153,12 @@ def test_any_page_draws_its_panels(watched, tmp_path: Path) -> None:
     panels = [Panel("one", "One", drawn_elsewhere), Panel("two", "Two", figure, wide=True)]
     write(tmp_path / "page.html", render("base.html", title="A page", summary="Of two.", panels=panels))
     context: dict[str, Any] = {"color_scheme": "dark"}
-    page, complaints, _ = watched(tmp_path / "page.html", ready="plotly", **context)
+    page, errors, _ = watched(tmp_path / "page.html", ready="plotly", **context)
     page.wait_for_selector("#two .main-svg")
     assert page.evaluate("document.querySelector('#two-figure').data[0].line.color") == "#ff9159"
     assert page.evaluate("document.querySelector('#two-figure').data[0].marker.color[2]") == "#62b6ea"
     assert page.evaluate("document.querySelector('#one-figure')._fullLayout.paper_bgcolor") == "rgba(0,0,0,0)"
-    assert complaints == []
+    assert errors == []
 
 
 # A reader who is as quick as can be: marks the first row when the table is there, and looks at the clock.
@@ -167,7 +167,7 @@ QUICK_READER = """new MutationObserver((_, watcher) => {
   watcher.disconnect();
   document.querySelector(".grid-row [data-decision=drop]").click();
   requestAnimationFrame(() => setTimeout(() => {
-    window.told = document.querySelector("#progress-text").textContent;
+    window.progressText = document.querySelector("#progress-text").textContent;
     window.waited = performance.now();
   }));
 }).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-ready"] });"""
@@ -177,8 +177,8 @@ def test_a_hundred_thousand_labels_are_no_burden(watched, large: Path) -> None:
     assert large.stat().st_size < 15e6
     waits = []
     for _ in range(3):  # other work on the machine can only add to the time
-        page, complaints, _ = watched(large, before=QUICK_READER, figures=True)
-        assert "drop 1" in page.evaluate("window.told")
+        page, errors, _ = watched(large, before=QUICK_READER, figures=True)
+        assert "drop 1" in page.evaluate("window.progressText")
         waits.append(page.evaluate("window.waited"))
         if waits[-1] < 2000:
             break
@@ -192,4 +192,4 @@ def test_a_hundred_thousand_labels_are_no_burden(watched, large: Path) -> None:
     page.keyboard.press("End")
     assert page.get_attribute("#grid", "aria-activedescendant") == "grid-row-99999"
     assert time.perf_counter() - began < 60  # seconds; a page that drew all rows would take minutes
-    assert complaints == []
+    assert errors == []

@@ -62,7 +62,7 @@ def test_a_panel_has_a_plain_name(name: str) -> None:
 
 
 def test_panels_have_names_of_their_own() -> None:
-    with pytest.raises(ValueError, match="must differ"):
+    with pytest.raises(ValueError, match="different names"):
         render("base.html", title="t", panels=[Panel("a", "A", {}), Panel("a", "B", {})])
 
 

@@ -89,7 +89,7 @@ def test_menus_hold_every_measure_and_share(written: Path) -> None:
 
 
 def test_nothing_to_show_and_files_that_are_there(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="nothing to show"):
+    with pytest.raises(ValueError, match="no finished runs to show"):
         study_report([], tmp_path / "x.html")
     (tmp_path / "x.html").write_text("mine")
     with pytest.raises(FileExistsError):
@@ -113,5 +113,5 @@ def test_in_a_browser(written: Path, watched, scheme: str) -> None:
     page.locator("#spread-1").scroll_into_view_if_needed()
     page.wait_for_selector("#spread-1-figure .boxlayer .trace")
     assert page.evaluate("window.harmed") is None
-    assert window.complaints == []
+    assert window.errors == []
     assert all(url.startswith((written.as_uri(), "data:", "blob:")) for url in window.requests)

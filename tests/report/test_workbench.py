@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-PANELS = ("labels", "scores", "sureness", "spread", "trust", "retention", "calibration")
+PANELS = ("labels", "scores", "probability", "spread", "alpha", "retention", "calibration")
 
 
 def rows(page: Any, column: int = 0) -> list[str]:
@@ -55,10 +55,10 @@ def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:
     page = opened(figures=True)
     low, high = audited.audit.contamination_interval
     assert page.inner_text("h1") == (
-        f"About {100 * audited.audit.contamination:.1f} % of labels look wrong "
+        f"About {100 * audited.audit.contamination:.1f} % of the labels look wrong "
         f"({100 * low:.1f} to {100 * high:.1f} %)"
     )
-    assert f"called wrong\n{audited.audit.is_label_issue.sum()}\n" in page.inner_text(".tiles")
+    assert f"flagged\n{audited.audit.is_label_issue.sum()}\n" in page.inner_text(".tiles")
     for name in PANELS:
         page.locator(f"#{name}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{name} .main-svg")
@@ -144,7 +144,7 @@ def test_a_click_on_a_point_chooses_its_row(opened, audited) -> None:
     )
     page.mouse.move(x, y)
     page.wait_for_selector("#labels .hovertext")
-    assert page.text_content("#labels .hovertext") == f"row {audited.place[label] + 1}, called wrong"
+    assert page.text_content("#labels .hovertext") == f"row {audited.place[label] + 1}, flagged"
     page.mouse.click(x, y)
     settled(page, lambda: page.inner_text("#detail-title").startswith(f"Row {audited.place[label] + 1} "))
 
@@ -155,11 +155,11 @@ def test_decisions_survive_a_reload_and_can_be_undone(opened, audited) -> None:
     row(page, audited, first).locator("[data-decision=drop]").click()
     row(page, audited, second).locator("[data-decision=keep]").click()
     wrong = audited.audit.is_label_issue.sum()
-    told = f"2 of {wrong} decided (keep 1, drop 1)"
-    assert page.inner_text("#progress-text") == told
+    progress = f"2 of {wrong} decided (keep 1, drop 1)"
+    assert page.inner_text("#progress-text") == progress
     page.reload()
     page.wait_for_selector('html[data-ready="yes"]')
-    assert page.inner_text("#progress-text") == told
+    assert page.inner_text("#progress-text") == progress
     assert row(page, audited, first).locator("[data-decision=drop]").get_attribute("aria-pressed") == "true"
     page.select_option("#decided", "none")
     assert shown(page) == wrong - 2
@@ -167,7 +167,7 @@ def test_decisions_survive_a_reload_and_can_be_undone(opened, audited) -> None:
     row(page, audited, first).locator("[data-decision=drop]").click()  # once more takes it back
     assert page.inner_text("#progress-text") == f"1 of {wrong} decided (keep 1)"
     page.click("#undo")
-    assert page.inner_text("#progress-text") == told
+    assert page.inner_text("#progress-text") == progress
 
 
 def test_all_rows_shown_are_marked_at_once(opened, audited) -> None:

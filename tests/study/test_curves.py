@@ -48,5 +48,5 @@ def test_contaminations_are_kept_apart_and_recipes_not_mixed(store, tmp_path, ma
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="holds no curves"):
+    with pytest.raises(ValueError, match="contains no curves"):
         read_curves(tmp_path / "x.csv")

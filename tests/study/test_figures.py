@@ -63,7 +63,7 @@ def test_a_figure_can_be_kept(store, tmp_path):
 
 
 def test_nothing_to_draw(store):
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="no stored results"):
         retention_curves(store, share=99)
 
 

@@ -21,10 +21,10 @@ def test_lines_tell_count_failures_and_time_left(make_specs, outcome):
     for spec in specs[:3]:
         lines.advance(spec, outcome)
     lines.advance(specs[3], outcome.__class__(**{**vars(outcome), "result": None, "error": "x"}))
-    told = file.getvalue().splitlines()
-    assert told[0].startswith("1/4 runs, ")
-    assert told[0].endswith("left; last: toy, λ = 0, GCP, split 0")
-    assert told[3].startswith("4/4 runs, 1 failed, 0 s left")
+    printed = file.getvalue().splitlines()
+    assert printed[0].startswith("1/4 runs, ")
+    assert printed[0].endswith("left; last: toy, λ = 0, GCP, split 0")
+    assert printed[3].startswith("4/4 runs, 1 failed, 0 s left")
 
 
 def test_time_left_knows_that_runs_differ(make_specs, outcome):

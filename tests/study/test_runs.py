@@ -15,16 +15,16 @@ from threadpoolctl import threadpool_info
 
 from levelhead import GCPRegressor, metrics
 from levelhead.study import Spec, run
-from levelhead.study.runs import _one_thread, attempt, judged_rows, seeded
+from levelhead.study.runs import _one_thread, attempt, seeded, split_rows
 
 
 def test_the_protocol_step_by_step(data):
     spec = Spec(data, 10, "ridge", 3, BayesianRidge(), test_size=0.2)
-    rows = judged_rows(spec)
+    rows = split_rows(spec)
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.2, random_state=3)
     np.testing.assert_array_equal(rows.X, X)
-    np.testing.assert_array_equal(rows.X_judged, X_test)
-    np.testing.assert_array_equal(rows.y_judged, y_test)  # test labels stay clean
+    np.testing.assert_array_equal(rows.X_test, X_test)
+    np.testing.assert_array_equal(rows.y_test, y_test)  # test labels stay clean
     assert (rows.y != y).sum() == int(0.1 * len(y))
     mean, std = BayesianRidge().fit(rows.X, rows.y).predict(X_test, return_std=True)
     found = run(spec).measures["ridge"]
@@ -39,7 +39,7 @@ def test_the_protocol_step_by_step(data):
 def test_methods_see_the_same_rows(data):
     one = Spec(data, 10, "ridge", 3, BayesianRidge())
     other = Spec(data, 10, "GCP", 3, GCPRegressor())
-    np.testing.assert_array_equal(judged_rows(one).y, judged_rows(other).y)
+    np.testing.assert_array_equal(split_rows(one).y, split_rows(other).y)
 
 
 def test_two_readings_of_one_fit(make_specs):
@@ -49,9 +49,9 @@ def test_two_readings_of_one_fit(make_specs):
     clean, student = found.values()
     assert clean.rmse == student.rmse
     assert clean.mean_alpha == student.mean_alpha > 0.1
-    rows = judged_rows(spec)
-    alone = seeded(spec).set_params(variance="student").fit(rows.X, rows.y).predict_dist(rows.X_judged)
-    assert student.auc == metrics.retention_auc(rows.y_judged, alone.mean, alone.var)
+    rows = split_rows(spec)
+    alone = seeded(spec).set_params(variance="student").fit(rows.X, rows.y).predict_dist(rows.X_test)
+    assert student.auc == metrics.retention_auc(rows.y_test, alone.mean, alone.var)
 
 
 def test_a_run_is_a_function_of_its_spec(make_specs):
@@ -66,7 +66,7 @@ def test_a_spec_that_was_tampered_with_is_not_run(make_specs):
     """Else its result would be stored under the digest of another estimator."""
     spec = make_specs(1)[0]
     spec.estimator.set_params(max_iter=3)
-    with pytest.raises(ValueError, match="changed afterwards"):
+    with pytest.raises(ValueError, match="changed after the spec was created"):
         run(spec)
     with pytest.raises(ValueError, match="read-only"):
         spec.dataset.y[0] = 7.0
@@ -83,12 +83,12 @@ def test_every_stream_inside_an_estimator_is_seeded(data):
 
 def test_held_out_training_rows_leave_the_test_rows_alone(data):
     spec = Spec(data, 20, "ridge", 3, BayesianRidge(), test_size=0.2)
-    honest = judged_rows(replace(spec, validation_size=0.25))
-    rows = judged_rows(spec)
-    seen = np.concatenate([honest.X, honest.X_judged])
+    honest = split_rows(replace(spec, validation_size=0.25))
+    rows = split_rows(spec)
+    seen = np.concatenate([honest.X, honest.X_test])
     np.testing.assert_array_equal(np.sort(seen, axis=0), np.sort(rows.X, axis=0))
-    assert len(honest.y_judged) == len(rows.y) // 4
-    together = np.sort(np.concatenate([honest.y, honest.y_judged]))
+    assert len(honest.y_test) == len(rows.y) // 4
+    together = np.sort(np.concatenate([honest.y, honest.y_test]))
     np.testing.assert_array_equal(together, np.sort(rows.y))  # wrong labels on both sides
 
 

@@ -119,11 +119,11 @@ def test_errors_say_what_to_do(spec, change, message):
 
 
 def test_data_and_content_are_checked(data):
-    with pytest.raises(ValueError, match="one row a label"):
+    with pytest.raises(ValueError, match="one row per label"):
         Data("toy", data.X[:-1], data.y)
     with pytest.raises(ValueError, match="public data sets"):
         Data("boston", data.X, data.y)
-    with pytest.raises(TypeError, match="top of a module"):
+    with pytest.raises(TypeError, match="top level of a module"):
         describe(FunctionTransformer(lambda x: x))
-    with pytest.raises(TypeError, match="cannot be described"):
+    with pytest.raises(TypeError, match="cannot be part of a spec"):
         describe(object())

@@ -83,7 +83,7 @@ def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
     assert failure.method == "line"
     assert failure.error.startswith("Traceback")
     assert "gives no distribution" in failure.error
-    assert "1 failed and will be tried again" in str(summary)
+    assert "1 failed and will be repeated" in str(summary)
     with Store(path) as store:
         assert store.failures() == [failure]
         assert store.done() == {good.digest}
@@ -150,13 +150,13 @@ def test_csv_there_and_back(tmp_path, make_specs):
 def test_other_files_are_refused_and_left_alone(tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be looked at " * 50)
-    with pytest.raises(ValueError, match="is no study"):
+    with pytest.raises(ValueError, match="is not a file of study results"):
         Store(text)
     assert text.read_text().startswith("not a database")
     other = sqlite3.connect(tmp_path / "other.db")
     other.execute("CREATE TABLE mine (x)")
     other.close()
-    with pytest.raises(ValueError, match="no study of this version"):
+    with pytest.raises(ValueError, match="study results of this version"):
         Store(tmp_path / "other.db")
 
 
@@ -175,7 +175,8 @@ def test_a_damaged_file_is_said_to_be_damaged(tmp_path, data, damage):
             store.rows()
 
     with pytest.raises(
-        ValueError, match=r"study.db is (no study, or )?damaged \(.*malformed\); (use|choose) a"
+        ValueError,
+        match=r"study.db is (not a file of study results, or is )?damaged \(.*malformed\); (use|choose) a",
     ):
         read()
 
@@ -186,7 +187,7 @@ def test_a_disk_that_is_full_is_no_damage(tmp_path, data):
         [pages] = store._connection.execute("PRAGMA page_count").fetchone()
         store._connection.execute(f"PRAGMA max_page_count = {pages}")
         large = replace(attempt(spec), error="x" * 100_000)
-        with pytest.raises(OSError, match=r"study.db can.t be used \(.*full.*\); look at its disk"):
+        with pytest.raises(OSError, match=r"study.db cannot be used \(.*full.*\); check its disk"):
             store.record(spec, large)
         assert store.done() == set()
 
@@ -218,5 +219,5 @@ def test_a_file_that_another_program_holds_is_said_to_be_held(tmp_path, monkeypa
     path = tmp_path / "study.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(OSError, match=r"can.t be opened .*locked.*; close what holds it"):
+        with pytest.raises(OSError, match=r"cannot be opened .*locked.*; close the program that uses it"):
             Store(path)

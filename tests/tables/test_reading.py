@@ -133,7 +133,7 @@ def test_cells_are_named_by_their_row_in_the_file(written: Write) -> None:
     lines = [f"{i},{i}" for i in range(40)]
     lines[2], lines[30] = "2,", "old,30"
     table = training_table(written("\n".join(["x,y", *lines])), "y")
-    assert table.remarks[-1] == "x: 1 cell read as missing, not being a number: row 31 ('old')"
+    assert table.remarks[-1] == "x: 1 cell read as missing (not a number): row 31 ('old')"
 
 
 def test_infinite_labels_are_left_out(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_stray_word_does_not_turn_numbers_into_categories(written: Write) -> N
     cells = ["?"] + [str(i) for i in range(30)] + ["old"]
     table = training_table(written("x,y\n" + "".join(f"{cell},1\n" for cell in cells)), "y")
     assert table.X["x"].dtype.kind == "f"
-    assert table.remarks == ("x: 1 cell read as missing, not being a number: row 32 ('old')",)
+    assert table.remarks == ("x: 1 cell read as missing (not a number): row 32 ('old')",)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_column_that_only_names_the_rows_is_no_input(written: Write) -> None:
     table = training_table(path, "y")
     assert list(table.X.columns) == [name for name, (_, used) in NAMES.items() if used]
     assert [remark.split(":")[0] for remark in table.remarks] == ["flat", "flat_id"]
-    assert "--keep flat_id makes it an input" in table.remarks[1]
+    assert "--keep flat_id uses it" in table.remarks[1]
     assert "flat_id" in training_table(path, "y", keep=["flat_id"]).X
     assert list(training_table(path, "y", keep="all").X.columns) == list(NAMES)
     with pytest.raises(TableError, match="did you mean 'flat_id'"):
@@ -230,21 +230,21 @@ def test_a_missing_column_suggests_the_nearest(asked: str, hint: str, written: W
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("\n \n", "is empty"),
         ('"', "is empty"),
         ("1,2\n3,4\n", "no header"),
         ("x,y\n1,2\n1,2,3\n", "line 3 has 3 cells where 2 are expected"),
-        ("x,y\n1,a\n2,b\n", "'y' holds no number"),
+        ("x,y\n1,a\n2,b\n", "'y' contains no numbers"),
         ("y\n1\n2\n", "no column besides 'y'"),
-        ('x,y\n1,"' + "2\n" * 70_000, "quotation mark left open"),
+        ('x,y\n1,"' + "2\n" * 70_000, "closing quotation mark missing"),
         ("x\0y,y\n1,2\n", "zero bytes"),
     ],
 )
-def test_what_is_no_table_is_refused_in_words(text: str, complaint: str, written: Write) -> None:
-    with pytest.raises(TableError, match=complaint):
+def test_what_is_no_table_is_refused_in_words(text: str, message: str, written: Write) -> None:
+    with pytest.raises(TableError, match=message):
         training_table(written(text), "y")
 
 
@@ -268,13 +268,13 @@ def test_whatever_a_file_holds_it_is_a_table_or_a_table_error(
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="there is no file"):
+    with pytest.raises(TableError, match="does not exist"):
         tables.read(tmp_path / "nothing.csv")
     with pytest.raises(TableError, match="is a folder"):
         tables.read(tmp_path)
     cut = tmp_path / "cut.csv.gz"
     cut.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1000)[:-12])
-    with pytest.raises(TableError, match="damaged or cut short"):
+    with pytest.raises(TableError, match="damaged or truncated"):
         tables.read(cut)
     workbook = tmp_path / "book.xlsx"
     with zipfile.ZipFile(workbook, "w") as archive:

@@ -7,7 +7,7 @@ from levelhead.cli import ending
 
 
 def main() -> None:
-    """What the console script `levelhead` runs; it ends the process."""
+    """Entry point of the console script `levelhead`; it ends the process."""
     with ending.by_signals():
         try:
             for library in ("typer", "rich"):

@@ -37,10 +37,10 @@ def levelhead_(
 
     `levelhead audit flats.csv --target rent` — which labels are wrong?
 
-    `levelhead fit flats.csv --target rent --out rent.levelhead` — a model that is not fooled by them
+    `levelhead fit flats.csv --target rent --out rent.levelhead` — a model that is robust against them
 
-    Exit codes: 0 done, 1 it cannot be done (the message says why), 2 wrong call, 3 a bug, 130 interrupted
-    (129 and 143 by the signals HUP and TERM).
+    Exit codes: 0 success, 1 failure (the message says why), 2 wrong usage, 3 unexpected error (a bug), 130 interrupted,
+    129 and 143 ended by the signals HUP and TERM.
     """
 
 

@@ -7,7 +7,7 @@ import levelhead
 from levelhead import tables
 from levelhead._extras import needed
 from levelhead.cli import options, output, screen
-from levelhead.cli.models import fitted, why
+from levelhead.cli.models import estimator_text, fitted
 
 _ON_SCREEN = 10
 
@@ -30,17 +30,15 @@ def audit(
 ) -> None:
     """Find the wrong labels of a table.
 
-    Writes report.html, a page to work through the suspect labels in a browser; labels.csv, a row for each of
-    them, the most suspect first; and a picture, audit.png. Rows are counted from 1, the header not counted.
+    Writes three files. report.html: a page for the browser, to review the flagged labels one by one. labels.csv: one
+    row per flagged label, the most suspect first. audit.png: a figure. Row 1 is the first row after the header.
     """
     paths = out / "report.html", out / "labels.csv", out / "audit.png"
     output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
-        raise ValueError(
-            f"--false-alarm-rate is {false_alarm_rate}; it must lie between 0 and 1, both excluded"
-        )
+        raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
-    from levelhead.auditing import judge  # loads scipy, which `--help` need not wait for
+    from levelhead.auditing import judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS
 
     if len(table.y) < LEAST_ROWS:
@@ -60,15 +58,15 @@ def audit(
             id_column=id_column,
             inputs=model[:-1].transform(table.X),
             title=f"Labels of {target} in {data.name}",
-            remarks=(*table.remarks, f"Estimator: {why(model)}."),
+            remarks=(*table.remarks, f"Estimator: {estimator_text(model)}."),
         )
         output.write_csv(suspects, labels)
         _draw(verdict, picture)
-    _tell(verdict, suspects, table, paths, as_json, why(model))
+    _print_result(verdict, suspects, table, paths, as_json, estimator_text(model))
 
 
 def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
-    """The suspect labels, the most suspect first, by their rows in the file."""
+    """The flagged labels, the most suspect first, with their rows in the file."""
     frame = verdict.to_frame().drop(columns="is_label_issue")
     frame.insert(0, "row", table.row)
     if id_column is not None:
@@ -76,7 +74,7 @@ def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: 
     return frame.iloc[verdict.issues]
 
 
-def _tell(
+def _print_result(
     verdict: levelhead.Audit,
     suspects: Any,
     table: tables.TrainingTable,
@@ -86,15 +84,15 @@ def _tell(
 ) -> None:
     (low, high), level = verdict.contamination_interval, verdict.false_alarm_rate
     if as_json:
-        screen.machine(
+        screen.print_json(
             {
                 "labels": len(verdict),
                 "estimator": estimator,
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
-                "called_wrong": len(suspects),
+                "flagged": len(suspects),
                 "false_alarm_rate": level,
-                "suspect_rows": suspects["row"].tolist(),
+                "flagged_rows": suspects["row"].tolist(),
                 "remarks": table.remarks,
                 "files": [str(path) for path in paths],
             }
@@ -102,23 +100,25 @@ def _tell(
         return
     for remark in (*table.remarks, f"Estimator: {estimator}."):
         screen.note(remark)
-    screen.say(
+    screen.print_line(
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
-        f"{len(suspects):,} are called wrong (expecting at most {level:.0%} false alarms among them)."
+        f"{len(suspects):,} are flagged (at most {level:.0%} of them are expected to be false alarms)."
     )
     if len(suspects):
         _show(suspects, named=table.identity is not None)
-    screen.say(f"Wrote {paths[1]} and {paths[2]}.")
-    screen.say(f"Next: open {paths[0]} in a browser, to work through the suspects.")
+    screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")
+    screen.print_line(f"Next: open {paths[0]} in a browser to review them.")
 
 
 def _show(suspects: Any, named: bool) -> None:
-    """The first few suspects, as a table on the screen."""
+    """Print the first few flagged labels as a table."""
     columns = [*suspects.columns[: 2 if named else 1], "given_label", "predicted_label", "std", "p_outlier"]
     shown = suspects[columns].head(_ON_SCREEN)
     screen.table(
-        f"Most suspect of {len(suspects):,}" if len(suspects) > len(shown) else "Suspect",
-        [*columns[:-4], "given", "expected", "± std", "probability"],
+        f"Top {len(shown)} of {len(suspects):,} flagged labels"
+        if len(suspects) > len(shown)
+        else "Flagged labels",
+        [*columns[:-4], "given", "expected", "± std", "P(wrong)"],
         [(*row[:-4], *map(_short, row[-4:])) for row in shown.itertuples(index=False)],
     )
 

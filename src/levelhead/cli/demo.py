@@ -1,4 +1,4 @@
-"""`levelhead demo`: the paper's synthetic data with 5 % wrong labels, GCP beside a Gaussian network."""
+"""`levelhead demo`: the paper's synthetic data with 5 % wrong labels, GCP next to a Gaussian network."""
 
 import time
 from pathlib import Path
@@ -23,10 +23,10 @@ def demo(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """See what levelhead does: data with known truth, 5 % wrong labels, two networks side by side.
+    """Try levelhead on synthetic data with 5 % wrong labels, next to an ordinary Gaussian network.
 
-    Writes a page to look at in a browser (report.html), the data with the verdict on every label (labels.csv)
-    and a picture (demo.svg).
+    Writes a page for the browser (report.html), the data with the result for every label (labels.csv) and a figure
+    (demo.svg).
     """
     paths = out / "report.html", out / "labels.csv", out / "demo.svg"
     output.refuse(*paths, force=force)
@@ -39,37 +39,45 @@ def demo(
         _compile(data)
         scores = {name: _fitted(model, data) for name, model in models.items()}
         verdict = models[_OURS].audit(data.X, data.y)
-    called = verdict.is_label_issue
-    found = {"wrong": data.mask.sum(), "called_wrong": called.sum(), "rightly": (called & data.mask).sum()}
+    flagged = verdict.is_label_issue
+    found = {
+        "wrong": data.mask.sum(),
+        "flagged": flagged.sum(),
+        "correctly_flagged": (flagged & data.mask).sum(),
+    }
     with output.whole(*paths, force=force) as (page, labels, picture):
         _report(data, models, verdict, page)
         output.write_csv(verdict.to_frame().assign(x=data.X[:, 0], is_wrong=data.mask), labels)
-        _draw(data, models, called, picture)
+        _draw(data, models, flagged, picture)
     if as_json:
-        screen.machine({"models": scores, "labels": found, "files": [str(path) for path in paths]})
+        screen.print_json({"models": scores, "labels": found, "files": [str(path) for path in paths]})
         return
     screen.table(
         f"The paper's synthetic data: {len(data.y)} labels, {data.mask.sum()} of them wrong",
-        ["", "error of the mean", "predicted/true std", "seconds"],
+        ["", "RMSE to true mean", "predicted/true std", "seconds"],
         [(name, *(f"{score:.2f}" for score in row.values())) for name, row in scores.items()],
     )
-    screen.say(f"\n{found['called_wrong']} labels are called wrong, {found['rightly']} of them rightly.")
-    screen.say(f"Wrote {paths[1]} and {paths[2]}.")
-    screen.say(f"Next: open {paths[0]} in a browser, then try levelhead audit YOUR.csv --target COLUMN")
+    screen.print_line(
+        f"\n{found['flagged']} labels are flagged as wrong; {found['correctly_flagged']} of them really are."
+    )
+    screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")
+    screen.print_line(
+        f"Next: open {paths[0]} in a browser, then try levelhead audit YOUR.csv --target COLUMN"
+    )
 
 
 def _compile(data: datasets.Synthetic) -> None:
-    """So that the times shown are those of the fits."""
-    hasty = levelhead.GCPRegressor(max_iter=1, out_of_fold=False, contamination=None)
-    hasty.fit(data.X, data.y).predict(data.X)
+    """Compile first, so that the times shown are those of the fits alone."""
+    short = levelhead.GCPRegressor(max_iter=1, out_of_fold=False, contamination=None)
+    short.fit(data.X, data.y).predict(data.X)
 
 
 def _fitted(model: Any, data: datasets.Synthetic) -> dict[str, float]:
     began = time.perf_counter()
-    answer = model.fit(data.X, data.y).predict_dist(data.X)
+    prediction = model.fit(data.X, data.y).predict_dist(data.X)
     return {
-        "rmse_to_true_mean": float(np.sqrt(np.mean((answer.mean - data.mean) ** 2))),
-        "predicted_over_true_std": float(np.median(answer.std / data.std)),
+        "rmse_to_true_mean": float(np.sqrt(np.mean((prediction.mean - data.mean) ** 2))),
+        "predicted_over_true_std": float(np.median(prediction.std / data.std)),
         "seconds": time.perf_counter() - began,
     }
 
@@ -90,7 +98,7 @@ def _report(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead
 
 
 def _figure_2(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead.Audit) -> list[Any]:
-    """The paper's Figure 2: labels, means and standard deviations beside the truth."""
+    """The paper's Figure 2: labels, means and standard deviations, with the truth."""
     from levelhead.report import Panel
 
     x, order = data.X[:, 0], np.argsort(data.X[:, 0])
@@ -102,7 +110,7 @@ def _figure_2(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhe
             {"size": 8, "symbol": "x-thin-open", "color": "var(--red)", "line": {"width": 2}},
         ),
         (
-            "called wrong",
+            "flagged",
             verdict.is_label_issue,
             {"size": 12, "symbol": "circle-open", "color": "var(--blue)", "line": {"width": 1.6}},
         ),
@@ -118,27 +126,27 @@ def _figure_2(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhe
         for (name, model), color, dash in zip(
             models.items(), ("var(--blue)", "var(--red)"), ("solid", "dashdot"), strict=True
         ):
-            answer = np.asarray(getattr(model.predict_dist(_GRID), moment))
-            lines[moment].append(_curve(name, _GRID[:, 0], answer, color, dash))
+            prediction = np.asarray(getattr(model.predict_dist(_GRID), moment))
+            lines[moment].append(_curve(name, _GRID[:, 0], prediction, color, dash))
     wrong = int(data.mask.sum())
     return [
         Panel(
             "figure-labels",
             "Labels",
             {"data": labels, "layout": _axes("y")},
-            f"{len(data.y)} labels, of which {wrong} were made wrong on purpose. A ring: called wrong.",
+            f"{len(data.y)} labels, of which {wrong} were replaced by wrong ones. A ring marks a flagged label.",
         ),
         Panel(
             "figure-means",
             "Mean of the clean labels",
             {"data": lines["mean"], "layout": _axes("mean")},
-            "Two ensembles learnt from all labels, the wrong ones too. The truth is dashed.",
+            "Both ensembles were trained on all labels, including the wrong ones. Dashed: the truth.",
         ),
         Panel(
             "figure-deviations",
             "Standard deviation of the clean labels",
             {"data": lines["std"], "layout": _axes("standard deviation", log=True)},
-            "The Gaussian network takes wrong labels for noise; levelhead tells them apart.",
+            "The Gaussian network mistakes wrong labels for noise; levelhead separates the two.",
         ),
     ]
 
@@ -153,10 +161,10 @@ def _axes(title: str, log: bool = False) -> dict[str, Any]:
     return {"xaxis": {"title": {"text": "x"}}, "yaxis": y_axis}
 
 
-def _draw(data: datasets.Synthetic, models: dict[str, Any], called: Any, path: Path) -> None:
+def _draw(data: datasets.Synthetic, models: dict[str, Any], flagged: Any, path: Path) -> None:
     """The paper's Figure 2: labels, means, standard deviations."""
     from levelhead.study.figures import save
-    from levelhead.study.line_styles import Look
+    from levelhead.study.line_styles import LineStyle
     from levelhead.study.paper.synthetic_fits import draw
 
     x = data.X[:, 0]
@@ -167,8 +175,8 @@ def _draw(data: datasets.Synthetic, models: dict[str, Any], called: Any, path: P
     order = np.argsort(x)
     curves = {}
     for name, model in models.items():
-        answer = model.predict_dist(_GRID)
-        curves[name] = np.array([_GRID[:, 0], answer.mean, answer.std])
-    look = {_OURS: Look(BLUE, "-", "", 1.9), _PLAIN: Look(RED, "-.", "", 1.9)}
+        prediction = model.predict_dist(_GRID)
+        curves[name] = np.array([_GRID[:, 0], prediction.mean, prediction.std])
+    styles = {_OURS: LineStyle(BLUE, "-", "", 1.9), _PLAIN: LineStyle(RED, "-.", "", 1.9)}
     truth = np.array([x[order], data.mean[order], data.std[order]])
-    save(draw(labels, truth, curves, look, np.array([x[called], data.y[called]])), path)
+    save(draw(labels, truth, curves, styles, np.array([x[flagged], data.y[flagged]])), path)

@@ -1,4 +1,4 @@
-"""`levelhead doctor`: what is installed, what is compiled, where things are looked for."""
+"""`levelhead doctor`: what is installed, what is compiled, where data sets are searched for."""
 
 import importlib
 import importlib.metadata
@@ -19,9 +19,9 @@ _FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "test", "torch-dev")
 
 @screen.command
 def doctor(as_json: options.Json = False) -> None:
-    """Show versions, threads, compiled kernels, optional extras, and where data is looked for."""
+    """Show versions, threads, compiled kernels, optional extras, and where data sets are searched for."""
     packages = _requirements()
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "versions": {
             "levelhead": levelhead.__version__,
             "python": platform.python_version(),
@@ -33,18 +33,18 @@ def doctor(as_json: options.Json = False) -> None:
         "data": _data(),
     }
     if as_json:
-        screen.machine(told)
+        screen.print_json(result)
         return
-    screen.facts("Versions", told["versions"].items())
-    screen.facts("Machine", told["machine"].items())
-    kernels = told["kernels"]
+    screen.facts("Versions", result["versions"].items())
+    screen.facts("Machine", result["machine"].items())
+    kernels = result["kernels"]
     screen.facts("Kernels", [("folder", kernels["folder"]), *kernels["compiled"].items()])
-    screen.facts("Extras", [(name, _state(name, found)) for name, found in told["extras"].items()])
-    screen.facts("Data sets", told["data"].items())
+    screen.facts("Extras", [(name, _state(name, found)) for name, found in result["extras"].items()])
+    screen.facts("Data sets", result["data"].items())
 
 
 def _requirements() -> dict[str, list[str]]:
-    """The packages that each extra asks for; under no name, those that are always needed."""
+    """The packages that each extra requires; under the empty name, those that are always required."""
     found: dict[str, list[str]] = {"": []}
     for line in importlib.metadata.requires("levelhead") or []:
         package = re.split(r"[^\w.-]", line, maxsplit=1)[0]
@@ -86,11 +86,11 @@ def _machine() -> dict[str, Any]:
 
 
 def _kernels() -> dict[str, Any]:
-    """Where compiled kernels are kept, and which of them are there and up to date."""
+    """Where compiled kernels are cached, and which of them are up to date."""
     from levelhead import engine
 
     compiled: dict[str, str] = {}
-    folder = "none: every process compiles for itself"
+    folder = "none: every process compiles again"
     for module in pkgutil.iter_modules(engine.__path__):
         for name, member in vars(importlib.import_module(f"{engine.__name__}.{module.name}")).items():
             file = getattr(getattr(member, "_cache", None), "_cache_file", None)
@@ -106,5 +106,5 @@ def _data() -> dict[str, str]:
     found = {datasets.ENVIRONMENT: named or "not set", "cache": str(folders[-1])}
     for name in datasets.TABLES:
         here = [folder for folder in folders if (folder / f"{name}.csv").is_file()]
-        found[name] = str(here[0] / f"{name}.csv") if here else "not here; downloaded when first used"
+        found[name] = str(here[0] / f"{name}.csv") if here else "not found; will be downloaded on first use"
     return found

@@ -1,4 +1,4 @@
-"""`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to answers."""
+"""`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to predictions."""
 
 import time
 from pathlib import Path
@@ -11,15 +11,15 @@ from levelhead import metrics, tables
 from levelhead.cli import options, output, screen
 
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
-_NOTHING: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "alpha")}
+_NO_ROWS: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "alpha")}
 _MEANING = {
-    "rmse": "error of the mean; wrong labels count in full",
-    "robust_r2": "1 is perfect, 0 a constant; wrong labels hardly count",
-    "retention_auc": "mean RMSE while the most uncertain rows are left out",
-    "ause": "how far that is above the best order of rows; 0 is perfect",
-    "nll": "-ln of the predicted density; wrong labels count in full",
-    "crps": "error of the whole distribution, in units of the label",
-    "calibration_error": "0 is perfect, 0.5 the worst",
+    "rmse": "root mean squared error; sensitive to wrong labels",
+    "robust_r2": "1 is perfect, 0 as good as a constant; robust against wrong labels",
+    "retention_auc": "mean RMSE while the most uncertain rows are left out one by one",
+    "ause": "the same, minus that of the best possible order; 0 is perfect",
+    "nll": "negative log-likelihood; sensitive to wrong labels",
+    "crps": "error of the predicted distribution, in units of the label",
+    "calibration_error": "mean distance from the calibration line; 0 is perfect, 0.5 the worst",
 }
 _SHARES_DROPPED = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -39,36 +39,36 @@ def fit(
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
 ) -> None:
-    """Fit a model to a table some of whose labels may be wrong."""
+    """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
     table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
     model = fitted(table, members, seed, time_budget, estimator)
     with output.whole(out, force=force) as (partial,):
         levelhead.save(model, partial)
-    told = {
+    result = {
         "rows": len(table.y),
-        "inputs": list(table.X.columns),
-        "estimator": why(model),
+        "features": list(table.X.columns),
+        "estimator": estimator_text(model),
         "contamination": model[-1].contamination_,
         "seconds": time.perf_counter() - began,
         "remarks": table.remarks,
         "files": [str(out)],
     }
     if as_json:
-        screen.machine(told)
+        screen.print_json(result)
         return
-    for remark in (*table.remarks, f"Estimator: {why(model)}."):
+    for remark in (*table.remarks, f"Estimator: {estimator_text(model)}."):
         screen.note(remark)
     wrong = (
-        f", about {told['contamination']:.1%} of the labels wrong"
-        if np.isfinite(told["contamination"])
+        f"; about {result['contamination']:.1%} of the labels look wrong"
+        if np.isfinite(result["contamination"])
         else ""
     )
-    screen.say(
-        f"Fitted {len(table.y):,} rows with {table.X.shape[1]} inputs in {told['seconds']:.0f} s{wrong}."
+    screen.print_line(
+        f"Fitted {len(table.y):,} rows with {table.X.shape[1]} features in {result['seconds']:.0f} s{wrong}."
     )
-    screen.say(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
+    screen.print_line(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
 
 
 @screen.command
@@ -81,13 +81,14 @@ def predict(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predict every row of a table, however large: mean, std, interval and α of its clean label.
+    """Predict the clean label of every row: mean, standard deviation, interval and α.
 
-    The table goes through in pieces, in bounded memory. Trust is small where training labels held wrong ones.
+    The table is read in chunks, so a large file needs little memory. A small α means that many training labels near
+    this row were wrong.
     """
     output.refuse(out, force=force)
     if not 0 < coverage < 1:
-        raise ValueError(f"--coverage is {coverage}; it must lie between 0 and 1, both excluded")
+        raise ValueError(f"--coverage is {coverage}; it must lie strictly between 0 and 1")
     loaded = levelhead.load(model)
     rows = 0
     with (
@@ -96,12 +97,12 @@ def predict(
         output.writer(partial) as write,
     ):
         for piece in tables.pieces(data, progress=progress):
-            write(_answers(loaded, piece, data, id_column, coverage, rows))
+            write(_prediction_frame(loaded, piece, data, id_column, coverage, rows))
             rows += len(piece)
     if as_json:
-        screen.machine({"rows": rows, "files": [str(out)]})
+        screen.print_json({"rows": rows, "files": [str(out)]})
         return
-    screen.say(f"Wrote {rows:,} predictions to {out}.")
+    screen.print_line(f"Wrote {rows:,} predictions to {out}.")
 
 
 @screen.command
@@ -111,21 +112,21 @@ def evaluate(
     target: options.Target,
     as_json: options.Json = False,
 ) -> None:
-    """Measure a model on a table with labels: error, calibration, and what its uncertainty is worth."""
+    """Evaluate a model on a table with labels: error, calibration, and whether the uncertainty predicts the error."""
     loaded = levelhead.load(model)
-    table = tables.training_table(data, target, keep="all")  # the model knows its inputs
-    answer = _prediction(loaded, table.X, data)
-    told = _measures(table.y, answer)
+    table = tables.training_table(data, target, keep="all")  # the model knows its features
+    prediction = _prediction(loaded, table.X, data)
+    result = _measures(table.y, prediction)
     if as_json:
-        screen.machine({"rows": len(table.y), **told, "remarks": table.remarks})
+        screen.print_json({"rows": len(table.y), **result, "remarks": table.remarks})
         return
     for remark in table.remarks:
         screen.note(remark)
-    measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in told["measures"].items()]
-    screen.table(f"{len(table.y):,} rows", ["measure", "value", "in words"], measures, words=[2])
-    held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in told["coverage"]]
-    screen.table("Intervals", ["should hold", "hold"], held)
-    kept = [(f"{s:.0%}", f"{told['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
+    measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in result["measures"].items()]
+    screen.table(f"{len(table.y):,} rows", ["measure", "value", "meaning"], measures, words=[2])
+    held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in result["coverage"]]
+    screen.table("Coverage of the intervals", ["expected", "observed"], held)
+    kept = [(f"{s:.0%}", f"{result['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
     screen.table("RMSE without the most uncertain rows", ["left out", "RMSE"], kept)
 
 
@@ -136,11 +137,13 @@ def fitted(
     time_budget: float | None,
     estimator: options.Kind = options.Kind.auto,
 ) -> Any:
-    """A pipeline from the raw table to an ensemble of networks or boosted trees."""
+    """Fit a pipeline that ends in an ensemble of networks or boosted trees to a table."""
     from levelhead.estimators.registry import make
 
     if time_budget is not None and estimator == options.Kind.trees:
-        raise ValueError("--time-budget chooses the length of a network's training; leave it out for trees")
+        raise ValueError(
+            "--time-budget sets the training time of networks and does not apply to trees; leave it out"
+        )
     kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
     model = levelhead.tabular_pipeline(make(kind.value, n_members=members, random_state=seed))
     with screen.busy(f"fitting {members} members to {len(table.y):,} rows"):
@@ -151,55 +154,57 @@ def fitted(
         return fit_within(model, table.X, table.y, time_budget)
 
 
-def why(model: Any) -> str:
-    """What the model is made of and, if that was found out, why."""
+def estimator_text(model: Any) -> str:
+    """The kind of the estimator and, for `auto`, the reason for the choice."""
     names = {"GCPRegressor": "networks", "GCPBoostingRegressor": "trees"}
     last = model[-1]
     return str(getattr(last, "reason_", None) or names[type(last).__name__])
 
 
-def _answers(
+def _prediction_frame(
     model: Any, piece: Any, data: Path, id_column: str | None, coverage: float, rows_before: int
 ) -> Any:
-    """A frame with a row for every row of the piece."""
+    """A frame with one row for each row of a chunk of the table."""
     import pandas as pd
 
-    told = pd.DataFrame(_told(_prediction(model, piece, data), coverage) if len(piece) else _NOTHING)
+    result = pd.DataFrame(
+        _prediction_columns(_prediction(model, piece, data), coverage) if len(piece) else _NO_ROWS
+    )
     if id_column is None:
-        told.insert(0, "row", np.arange(rows_before + 1, rows_before + len(piece) + 1))
+        result.insert(0, "row", np.arange(rows_before + 1, rows_before + len(piece) + 1))
     else:
         names = tables.choose(piece, [id_column], data)[id_column].to_numpy()
-        told.insert(0, output.free_name(id_column, told.columns), names)
-    return told
+        result.insert(0, output.free_name(id_column, result.columns), names)
+    return result
 
 
-def _told(answer: levelhead.Prediction, coverage: float) -> dict[str, Any]:
-    interval = answer.interval(coverage)
+def _prediction_columns(prediction: levelhead.Prediction, coverage: float) -> dict[str, Any]:
+    interval = prediction.interval(coverage)
     return {
-        "mean": answer.mean,
-        "std": answer.std,
+        "mean": prediction.mean,
+        "std": prediction.std,
         "lower": interval.lower,
         "upper": interval.upper,
-        "alpha": np.full(len(answer), np.nan) if answer.member_alpha is None else answer.alpha,
+        "alpha": np.full(len(prediction), np.nan) if prediction.member_alpha is None else prediction.alpha,
     }
 
 
 def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:
-    """The model's answer for the columns it wants: all columns, if it was fitted to an array."""
+    """Predict from the columns the model was fitted to; from all columns if it was fitted to an array."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
     try:
         return metrics.predict_dist(model, inputs)
-    except TypeError as error:  # saved by hand, of a kind that knows no distribution
+    except TypeError as error:  # a model saved from Python that predicts no distribution
         raise ValueError(str(error)) from error
 
 
-def _measures(y: Any, answer: levelhead.Prediction) -> dict[str, Any]:
-    moments, members = (answer.mean, answer.var), (answer.member_mean, answer.member_var)
+def _measures(y: Any, prediction: levelhead.Prediction) -> dict[str, Any]:
+    moments, members = (prediction.mean, prediction.var), (prediction.member_mean, prediction.member_var)
     curve = metrics.calibration_curve(y, *members)
     return {
         "measures": {
-            "rmse": metrics.rmse(y, answer.mean),
-            "robust_r2": metrics.robust_r2(y, answer.mean),
+            "rmse": metrics.rmse(y, prediction.mean),
+            "robust_r2": metrics.robust_r2(y, prediction.mean),
             "retention_auc": metrics.retention_auc(y, *moments),
             "ause": metrics.ause(y, *moments),
             "nll": metrics.nll(y, *members),
@@ -207,7 +212,7 @@ def _measures(y: Any, answer: levelhead.Prediction) -> dict[str, Any]:
             "calibration_error": metrics.calibration_error(y, *members),
         },
         "coverage": [
-            {"expected": share, "observed": metrics.coverage(y, *answer.interval(share))}
+            {"expected": share, "observed": metrics.coverage(y, *prediction.interval(share))}
             for share in _COVERAGES
         ],
         "calibration_curve": curve._asdict(),

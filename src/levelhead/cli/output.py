@@ -1,4 +1,4 @@
-"""What is written: files appear whole or not at all, and never in place of others unless asked."""
+"""Writing files: each is complete or absent, and existing files are replaced only with --force."""
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
@@ -10,28 +10,28 @@ from levelhead import _files
 from levelhead._extras import needed
 
 _BEGINS_FORMULA = frozenset("=+-@|%")
-_UNSEEN = frozenset("CZM")  # classes of characters: control and format, blanks, marks without a letter
+_INVISIBLE = frozenset("CZM")  # classes of characters: control and format, blanks, marks without a letter
 
 
 def refuse(*paths: Path, force: bool) -> None:
-    """Fail before the work is done rather than after it."""
+    """Check before the work starts that the files can be written."""
     _files.refuse(*paths, overwrite=force, option="--force")
 
 
 def whole(*paths: Path, force: bool) -> AbstractContextManager[list[Path]]:
-    """Names to write to; when all has gone well, the files get their real names, together.
+    """Yield temporary paths to write to; if no error occurs, the files get their real names together.
 
-    Folders are made as needed.
+    Missing folders are created.
     """
     return _files.whole(*paths, overwrite=force, option="--force", make_folders=True)
 
 
 def write_csv(frame: Any, path: Path, *, append: bool = False) -> None:
-    """Write a frame so that no cell or column name is a formula to a spreadsheet."""
-    safe = frame.rename(columns=_harmless)
+    """Write a frame so that a spreadsheet reads no cell or column name as a formula."""
+    safe = frame.rename(columns=_escaped)
     for name in safe.columns:
         if safe[name].dtype.kind not in "biufmM":
-            safe[name] = safe[name].map(_harmless)
+            safe[name] = safe[name].map(_escaped)
     safe.to_csv(
         path, index=False, header=not append, mode="a" if append else "w", compression=_compression(path)
     )
@@ -41,7 +41,7 @@ def _compression(path: Path) -> str | None:
     return {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}.get(path.suffix.lower())
 
 
-def _harmless(cell: Any) -> Any:
+def _escaped(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     cell = cell.replace("\r\n", "\n").replace("\r", "\n")  # unquoted by csv, a lone \r would begin a new row
@@ -53,21 +53,21 @@ def _harmless(cell: Any) -> Any:
 
 
 def _is_formula(cell: str) -> bool:
-    """Whether a spreadsheet would take a cell for a formula; the report's `decisions.js` does the same."""
+    """Whether a spreadsheet would read a cell as a formula; the same rule as in `report/assets/decisions.js`."""
     if cell.startswith(("\t", "\n")):
         return True
     plain = unicodedata.normalize("NFKC", cell)  # full-width signs are signs, too
-    return next((c for c in plain if unicodedata.category(c)[0] not in _UNSEEN), "") in _BEGINS_FORMULA
+    return next((c for c in plain if unicodedata.category(c)[0] not in _INVISIBLE), "") in _BEGINS_FORMULA
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """The name of a column, changed if it is taken."""
+    """The name of a column, changed if it is already used."""
     return f"{name} (id)" if name in taken else name
 
 
 @contextmanager
 def writer(path: Path) -> Iterator[Callable[[Any], None]]:
-    """A function that adds a frame to a table, in Parquet or CSV by the ending of its name."""
+    """Yield a function that appends a frame to a file, Parquet or CSV depending on the file name."""
     if path.suffix.lower() in (".parquet", ".pq"):
         with _parquet_writer(path) as write:
             yield write

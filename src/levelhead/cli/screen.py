@@ -21,18 +21,18 @@ from levelhead.cli import ending
 CANNOT, UNEXPECTED = 1, 3  # exit codes; 2 is a wrong call, and signals have their own
 _EXPECTED = (ValueError, OSError, ImportError, ArithmeticError, MemoryError)
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if there is an error.")]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """A command that fails with a line or two and an exit code, or, with --debug, with its traceback."""
+    """Make a command report an error in one line with an exit code; with --debug, with its traceback."""
 
     @functools.wraps(function)
     def run(*args: Any, debug: bool, **options: Any) -> None:
         try:
             with _notes():
                 function(*args, **options)
-        except (typer.Exit, typer.Abort, BrokenPipeError):  # typer ends quietly when nobody reads on
+        except (typer.Exit, typer.Abort, BrokenPipeError):  # typer handles a closed pipe
             raise
         except KeyboardInterrupt:
             _end(ending.Ended())
@@ -42,8 +42,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             if debug:
                 raise
             expected = isinstance(error, _EXPECTED)
-            hint = "" if expected else f" ({type(error).__name__}; run it again with --debug and report it)"
-            _fail(f"{_words(error)}{hint}", CANNOT if expected else UNEXPECTED)
+            hint = (
+                ""
+                if expected
+                else f" ({type(error).__name__}; please run it again with --debug and report it)"
+            )
+            _fail(f"{_message(error)}{hint}", CANNOT if expected else UNEXPECTED)
 
     option = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
     given = inspect.signature(function)
@@ -52,13 +56,13 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def say(text: str) -> None:
-    """A line of the result."""
+def print_line(text: str) -> None:
+    """Print a line of the result to stdout."""
     _console().print(_printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """A line beside the result."""
+    """Print a note to stderr."""
     _console(stderr=True).print(
         _printable(text), style="yellow", markup=False, highlight=False, soft_wrap=True
     )
@@ -67,7 +71,7 @@ def note(text: str) -> None:
 def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], words: Sequence[int] = ()
 ) -> None:
-    """A table of the result; all columns but the first and those of `words` are flush right."""
+    """Print a table; columns are right-aligned, except the first and those in `words`."""
     drawn = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for place, name in enumerate(columns):
         drawn.add_column(name, justify="right" if place and place not in words else "left")
@@ -75,7 +79,7 @@ def table(
 
 
 def facts(title: str, pairs: Iterable[Sequence[object]]) -> None:
-    """Names and what is known of them."""
+    """Print pairs of a name and a value."""
     drawn = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
     drawn.add_column(style="dim")
     drawn.add_column(overflow="fold")
@@ -90,14 +94,14 @@ def _show(title: str, drawn: Table, rows: Iterable[Sequence[object]]) -> None:
     console.print(drawn)
 
 
-def machine(result: dict[str, Any]) -> None:
-    """The result as one JSON object; what is not finite is null."""
-    sys.stdout.write(json.dumps(_finite(result), ensure_ascii=False, allow_nan=False) + "\n")
+def print_json(result: dict[str, Any]) -> None:
+    """Print the result as one JSON object; numbers that are not finite become null."""
+    sys.stdout.write(json.dumps(_json_ready(result), ensure_ascii=False, allow_nan=False) + "\n")
 
 
 @contextmanager
 def busy(text: str) -> Iterator[None]:
-    """Shows on a terminal that something takes its time."""
+    """Show a spinner on a terminal while the work inside runs."""
     console = _console(stderr=True)
     if not console.is_terminal:
         yield
@@ -108,7 +112,7 @@ def busy(text: str) -> Iterator[None]:
 
 @contextmanager
 def bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal; what it yields is told the share that is done."""
+    """Show a progress bar on a terminal; yields a function to call with the fraction that is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     console = _console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -117,7 +121,7 @@ def bar(text: str) -> Iterator[Callable[[float], None]]:
 
 
 def _console(stderr: bool = False) -> Console:
-    """Made anew each time, so that whoever redirects the streams later is obeyed."""
+    """Create a new console each time, because stdout and stderr may be redirected later."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(file=stream, width=None if stream.isatty() else 120)
 
@@ -135,7 +139,7 @@ def _end(end: ending.Ended) -> None:
     raise typer.Exit(128 + end.number)
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return " ".join(f"not enough memory: {error}; {ending.NO_MEMORY}".replace(": ;", ";").split())
     if isinstance(error, OSError) and error.filename is not None:
@@ -145,7 +149,7 @@ def _words(error: BaseException) -> str:
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Prints each warning once, as a note without file and line."""
+    """Print each warning once, as a note without file and line."""
     seen: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
@@ -160,15 +164,15 @@ def _notes() -> Iterator[None]:
 
 
 def _printable(text: str) -> str:
-    """Text from a file must not steer the terminal."""
+    """Replace control characters: text from a file must not control the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 
-def _finite(value: Any) -> Any:
+def _json_ready(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _finite(part) for key, part in value.items()}
+        return {str(key): _json_ready(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
+        return [_json_ready(part) for part in value]
     if hasattr(value, "tolist"):
-        return _finite(value.tolist())
+        return _json_ready(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,8 +1,8 @@
-"""HTML pages that open without a network: one file each, with everything inside.
+"""HTML pages that work offline, each in a single file.
 
-`audit_report` writes the page on which suspect labels are worked through. `study_report` shows a study.
-`render` and `write` make any other
-page from a template that extends `base.html`, with `Panel`s for its figures. Needs the extra `report`.
+`audit_report` writes a page to review the flagged labels of an audit. `study_report` shows the results of a study.
+`render` and `write` create other pages from a template that extends `base.html`, with `Panel`s for the figures. Needs
+the extra `report`.
 """
 
 from levelhead.report.audit import audit_report

@@ -1,4 +1,4 @@
-"""The page on which the suspect labels of an audit are worked through."""
+"""The page to review the flagged labels of an audit."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from levelhead.report.neighbours import nearest
 from levelhead.report.page import Panel, render, write
 from levelhead.report.rows import RowTable, read_table
 
-_MOST_ROWS = 200_000  # in a page; of more, only the most suspect and their neighbours
-_MOST_EXAMINED = 20_000  # rows whose nearest neighbours are looked for
+_MOST_ROWS = 200_000  # in a page; if there are more, only the most suspect and their neighbours
+_MOST_EXAMINED = 20_000  # rows for which nearest neighbours are computed
 _LARGEST_TABLE = 6_000_000  # bytes in the page that the table may take
 _NEIGHBOURS = 6
 _SCRIPTS = ("decisions.js", "grid.js", "detail.js", "audit.js")
@@ -38,33 +38,51 @@ def audit_report(
     front: Sequence[Panel] = (),
     overwrite: bool = False,
 ) -> None:
-    """Write an audit as one HTML file: what it found, and a table to work through the suspect labels.
+    """Write an audit as an HTML page: a summary, figures, and a table to review the flagged labels.
 
     The page counts rows from 1, as spreadsheets and the command line do.
 
     Parameters
     ----------
-    audit : the verdicts.
-    path : the file; it appears whole or not at all.
-    table : the whole table the labels came from, a frame or a dictionary of columns. The page shows its rows and
-        writes the cleaned table. Without it, the page writes the cleaned labels.
-    target : the column of labels.
-    rows : for each label, its row in the table, counted from 0; default: one after the other.
-    id_column : column that names the rows.
-    inputs : numbers to find the nearest rows by, one row a label, as the model saw them; default: the columns of
-        numbers of the table.
-    title : of the page.
-    remarks : what the reader should know, a sentence each.
-    front : panels to be shown before the suspects.
-    overwrite : whether to replace a file that is there.
+    audit : Audit
+        Result of an audit.
+    path : path-like
+        File to write; if an error occurs, no partial file is left.
+    table : DataFrame, mapping of str to array-like, or None, default=None
+        The whole table that the labels come from (pandas, polars or a dictionary of columns). The page shows its rows
+        and writes the cleaned table. Without it, the page writes the cleaned labels.
+    target : str, default="label"
+        Column with the labels.
+    rows : array-like of int of shape (n_labels,) or None, default=None
+        Row of the table for each label, counted from 0; by default 0, 1, 2, ….
+    id_column : str or None, default=None
+        Column that identifies the rows.
+    inputs : array-like of shape (n_labels, n_features) or None, default=None
+        Numbers to find the nearest rows with, for example the transformed features of the model; by default the numeric
+        columns of the table.
+    title : str or None, default=None
+        Title of the page.
+    remarks : sequence of str, default=()
+        Notes for the reader, one sentence each.
+    front : sequence of Panel, default=()
+        Panels to show before the table.
+    overwrite : bool, default=False
+        Whether to replace an existing file.
+
+    Raises
+    ------
+    ValueError
+        If the table, `rows` or `inputs` do not fit the audit.
+    FileExistsError
+        If the file exists and `overwrite` is False.
     """
     refuse(Path(path), overwrite=overwrite)
     place = _places(audit, rows)
     source = None if table is None else read_table(table, target=target, id_column=id_column)
     if source is not None and len(place) and not 0 <= place.min() <= place.max() < len(source):
         raise ValueError(
-            f"rows reach from {place.min()} to {place.max()} but the table has {len(source)} rows, "
-            "counted from 0; give the table that the labels came from"
+            f"rows range from {place.min()} to {place.max()} but the table has {len(source)} rows, "
+            "counted from 0; pass the table that the labels came from"
         )
     verdict = verdicts(audit)
     near = _neighbours(audit, verdict, inputs, source, place)
@@ -77,7 +95,7 @@ def audit_report(
         "audit.html",
         title=title or f"Audit of {target}",
         headline=(
-            f"About {_percent(audit.contamination)} % of labels look wrong ({_percent(low)} to {_percent(high)} %)"
+            f"About {_percent(audit.contamination)} % of the labels look wrong ({_percent(low)} to {_percent(high)} %)"
         ),
         tiles=_tiles(audit, verdict),
         level=f"{100 * audit.false_alarm_rate:.3g} %",
@@ -92,7 +110,18 @@ def audit_report(
 
 
 def verdicts(audit: Audit) -> NDArray[np.uint8]:
-    """2 for labels called wrong, 1 for labels in doubt, 0 for those fully trusted."""
+    """Classify the labels of an audit.
+
+    Parameters
+    ----------
+    audit : Audit
+        Result of an audit.
+
+    Returns
+    -------
+    ndarray of uint8 of shape (n_labels,)
+        2 for flagged labels, 1 for labels in doubt, 0 for fully trusted ones.
+    """
     doubtful = audit.p_outlier >= 0.5 * audit.false_alarm_rate
     return np.where(audit.is_label_issue, 2, doubtful).astype(np.uint8)
 
@@ -101,7 +130,7 @@ def _places(audit: Audit, rows: ArrayLike | None) -> Index:
     place = np.arange(len(audit)) if rows is None else np.asarray(rows)
     if place.shape != (len(audit),) or place.dtype.kind not in "iu":
         raise ValueError(
-            f"rows has shape {place.shape} and type {place.dtype}; give a whole number for each of {len(audit)} labels"
+            f"rows has shape {place.shape} and type {place.dtype}; give one integer for each of {len(audit)} labels"
         )
     return place.astype(np.intp)
 
@@ -109,14 +138,14 @@ def _places(audit: Audit, rows: ArrayLike | None) -> Index:
 def _neighbours(
     audit: Audit, verdict: NDArray[np.uint8], inputs: ArrayLike | None, source: RowTable | None, place: Index
 ) -> tuple[Index, Index]:
-    """The rows that may need a look, and the nearest rows of each."""
+    """The labels to review, and the nearest rows of each."""
     by_suspicion = np.lexsort((-np.abs(audit.z), -audit.p_outlier, -verdict.astype(int)))
     examined = by_suspicion[: min(int((verdict > 0).sum()), _MOST_EXAMINED)]
     if inputs is not None:
         numbers = np.asarray(inputs, dtype=np.float64)
         if numbers.ndim != 2 or len(numbers) != len(audit):
             raise ValueError(
-                f"inputs has shape {numbers.shape}; give {len(audit)} rows of numbers, one for each label"
+                f"inputs has shape {numbers.shape}; give {len(audit)} rows of numbers, one per label"
             )
     elif source is not None and source.numbers.shape[1]:
         numbers = source.numbers[place]
@@ -126,7 +155,7 @@ def _neighbours(
 
 
 def _shown(audit: Audit, near: tuple[Index, Index]) -> Index:
-    """The labels that the page holds: all, unless there are too many."""
+    """The labels in the page: all, unless there are too many."""
     if len(audit) <= _MOST_ROWS:
         return np.arange(len(audit))
     return np.unique(np.concatenate([near[0], near[1].ravel()]))
@@ -142,7 +171,7 @@ def _payload(
     target: str,
 ) -> dict[str, Any]:
     shown = np.flatnonzero(position >= 0)
-    std, trust = audit.std[shown], audit.alpha[shown]
+    std, alpha = audit.std[shown], audit.alpha[shown]
     columns = {
         "given": encoding.packed(audit.given_label[shown]),
         "predicted": encoding.packed(encoding.coarse(audit.predicted_label[shown], 1e-3 * std)),
@@ -150,8 +179,8 @@ def _payload(
         "p": encoding.packed(_coarse_probability(audit.p_outlier[shown])),
         "verdict": encoding.packed(verdict[shown]),
         "place": encoding.packed(place[shown].astype(np.int32)),
-        "trust": encoding.packed(encoding.coarse(trust, 1e-3 * trust).astype(np.float32))
-        if panels.tells_trust(audit)
+        "alpha": encoding.packed(encoding.coarse(alpha, 1e-3 * alpha).astype(np.float32))
+        if panels.alpha_varies(audit)
         else None,
     }
     data: dict[str, Any] = {
@@ -173,7 +202,7 @@ def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _table(source: RowTable, near: tuple[Index, Index], place: Index) -> dict[str, Any]:
-    """The rows of the table; if they are too many, those that need a look and their neighbours."""
+    """The rows of the table; if there are too many, those of labels to review and their neighbours."""
     whole = encoding.packed_text("\n".join(source.lines()))
     complete = len(whole["zlib"]) <= _LARGEST_TABLE
     if not complete:
@@ -199,27 +228,27 @@ def _tiles(audit: Audit, verdict: NDArray[np.uint8]) -> list[tuple[str, str]]:
     trusted, doubtful, wrong = (int((verdict == kind).sum()) for kind in range(3))
     return [
         (f"{len(audit):,}", "labels"),
-        (f"{wrong:,}", "called wrong"),
+        (f"{wrong:,}", "flagged"),
         (f"{doubtful:,}", "in doubt"),
         (f"{trusted:,}", "fully trusted"),
-        (f"± {np.median(audit.std):.3g}", "noise of a clean label (median)"),
+        (f"± {np.median(audit.std):.3g}", "noise of clean labels (median std)"),
     ]
 
 
 def _remarks(audit: Audit, shown: int) -> list[str]:
-    said = []
+    notes = []
     if audit.separation.tail > 0:
         freedom = 1 / audit.separation.tail
-        said.append(
-            f"Clean noise has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); that was "
-            "allowed for."
+        notes.append(
+            f"The noise of clean labels has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); "
+            "the result takes this into account."
         )
     if shown < len(audit):
-        said.append(
-            f"Of {len(audit):,} labels, the page holds the {_MOST_EXAMINED:,} most suspect at most, and their "
-            f"neighbours: {shown:,} in all."
+        notes.append(
+            f"The table is large. Of {len(audit):,} labels, this page contains at most the {_MOST_EXAMINED:,} most "
+            f"suspect and their neighbours: {shown:,} in total."
         )
-    return said
+    return notes
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-r"""How data gets into a page: as JSON that cannot end its element, and as packed columns.
+r"""Encoding of data in a page: JSON that cannot end its element, and compressed columns.
 
 >>> to_json({"name": "</script>", "share": float("nan")})
 '{"name":"\\u003c/script\\u003e","share":null}'
@@ -17,7 +17,7 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON the
 
 
 def to_json(value: Any) -> str:
-    """JSON for a `<script type="application/json">`; what is not finite is null, arrays are plotly's base64."""
+    """JSON for a `<script type="application/json">`; numbers that are not finite become null, arrays base64."""
     return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(
         _UNSAFE
     )
@@ -36,7 +36,7 @@ def packed_text(text: str) -> dict[str, Any]:
 
 
 def coarse(array: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
-    """Numbers rounded to about `step`, and so that the low bits are zero: what compresses well."""
+    """Round numbers to about `step` so that their low bits are zero, which compresses well."""
     values = np.asarray(array, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = np.exp2(np.floor(np.log2(np.asarray(step, dtype=np.float64))))
@@ -49,7 +49,7 @@ def _compressed(data: bytes) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What `json` can write, with arrays of numbers as plotly takes them."""
+    """Convert to what `json` can write, with numeric arrays in plotly's format."""
     if isinstance(value, dict):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

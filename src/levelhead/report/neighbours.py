@@ -1,4 +1,4 @@
-"""Which rows are nearest to a row."""
+"""Nearest neighbours of rows."""
 
 from typing import Any
 
@@ -11,9 +11,23 @@ Index = NDArray[np.intp]
 
 
 def nearest(numbers: FloatArray, rows: Index, k: int) -> Index:
-    """The k rows nearest to each of `rows`, itself left out, the nearest first; shape (len(rows), k).
+    """Find the nearest rows of each of `rows`.
 
-    Each column counts in units of its standard deviation; a missing value lies at the mean.
+    Each column is scaled by its standard deviation; a missing value is replaced by the mean.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_samples, n_features)
+        Inputs; NaN is missing.
+    rows : ndarray of int of shape (n_rows,)
+        Rows to find neighbours of.
+    k : int
+        Number of neighbours.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows, k)
+        Neighbours of each row, the nearest first, without the row itself.
     """
     from sklearn.neighbors import NearestNeighbors
 

@@ -1,10 +1,10 @@
-"""The skeleton of every page: styles, themes, figures, and a policy that lets no request leave the page.
+"""The frame of every page: styles, themes, figures, and a policy that forbids all requests.
 
-A page is a Jinja template that extends `base.html`. What it is given is escaped: text from data stays text.
-Figures are plotly's, as a figure object or as a dictionary `{"data": …, "layout": …}`; where one says
-`"var(--blue)"`, the page puts the colour of the reader's theme (the names are in `assets/style.css`).
+A page is a Jinja template that extends `base.html`. All values are escaped: text from data stays text. Figures are
+plotly figures or dictionaries `{"data": …, "layout": …}`. A colour such as `"var(--blue)"` is replaced by the colour of
+the reader's theme (the names are in `assets/style.css`).
 
-    panel = Panel("rmse", "Error", {"data": [{"y": [3, 1, 2]}]}, "What is left without the uncertain rows.")
+    panel = Panel("rmse", "Error", {"data": [{"y": [3, 1, 2]}]}, "RMSE without the most uncertain rows.")
     write(path, render("base.html", title="A study", summary="Three runs.", panels=[panel]))
 """
 
@@ -31,16 +31,22 @@ _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Panel:
-    """A card with a figure and what it says.
+    """A card with a figure and an explanation.
 
     Attributes
     ----------
-    name : of letters, digits and hyphens; unique in its page. It is the element's id.
-    title : the heading.
-    figure : a plotly figure, or a dictionary with its `data` and `layout`.
-    text : a sentence or two below the heading; plain text.
-    wide : whether it takes the whole width of the page.
-    height : in pixels.
+    name : str
+        Id of the element: letters, digits and hyphens, unique in its page.
+    title : str
+        Heading.
+    figure : plotly figure or dict
+        A plotly figure, or a dictionary with its `data` and `layout`.
+    text : str, default=""
+        One or two sentences below the heading; plain text.
+    wide : bool, default=False
+        Whether the card has the full width of the page.
+    height : int, default=320
+        Height of the figure in pixels.
     """
 
     name: str
@@ -52,11 +58,13 @@ class Panel:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", self.name):
-            raise ValueError(f"a panel's name is {self.name!r}; use letters, digits and hyphens")
+            raise ValueError(
+                f"the name of a panel is {self.name!r}; use letters, digits and hyphens, with a letter first"
+            )
 
     @property
     def json(self) -> str:
-        """The figure as the page's script reads it."""
+        """The figure as JSON, as the script of the page reads it."""
         figure = self.figure.to_plotly_json() if hasattr(self.figure, "to_plotly_json") else self.figure
         layout = {
             key: value for key, value in figure.get("layout", {}).items() if key != "template"
@@ -67,19 +75,34 @@ class Panel:
 def render(
     template: str, *, title: str, panels: Sequence[Panel] = (), scripts: Sequence[str] = (), **context: Any
 ) -> str:
-    """The page as text.
+    """Render a page from a template.
 
     Parameters
     ----------
-    template : name of a template; `base.html` itself shows `title`, `summary` and the panels.
-    title : of the page; plain text, as all else.
-    panels : figures; a template may place some of them itself (`{{ parts.panel(panel) }}`).
-    scripts : names of further scripts in `assets`, run in this order after `page.js`.
-    context : what else the template wants.
+    template : str
+        Name of the template; `base.html` shows `title`, `summary` and the panels.
+    title : str
+        Title of the page; plain text.
+    panels : sequence of Panel, default=()
+        Figures; a template may place some of them itself (`{{ macros.panel(panel) }}`).
+    scripts : sequence of str, default=()
+        Names of further scripts in `assets`, run in this order after `page.js`.
+    **context
+        Other values for the template.
+
+    Returns
+    -------
+    str
+        The HTML page.
+
+    Raises
+    ------
+    ValueError
+        If two panels have the same name.
     """
     names = [panel.name for panel in panels]
     if len(set(names)) < len(names):
-        raise ValueError(f"the names of panels must differ, but they are {', '.join(names)}")
+        raise ValueError(f"panels must have different names; they are {', '.join(names)}")
     page: str = (
         _environment()
         .get_template(template)
@@ -89,18 +112,44 @@ def render(
 
 
 def write(path: str | Path, page: str, *, overwrite: bool = False) -> None:
-    """Write a page whole or not at all; a file that is there is replaced only if asked."""
+    """Write a page to a file; if an error occurs, no partial file is left.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write.
+    page : str
+        HTML page, from `render`.
+    overwrite : bool, default=False
+        Whether to replace an existing file.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists and `overwrite` is False.
+    """
     with whole(Path(path), overwrite=overwrite) as (partial,):
         partial.write_text(page, encoding="utf-8", errors="replace", newline="\n")
 
 
 def plot_text(text: str) -> str:
-    """Text from data for a figure, where plotly would read tags."""
+    """Escape text from data for a figure, because plotly interprets HTML tags.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        The escaped text.
+    """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _policy(page: str) -> str:
-    """A content security policy: scripts of these hashes only, and nothing from anywhere else."""
+    """A content security policy that allows only the scripts of this page and no requests."""
     scripts = [_hash(script) for script in _SCRIPT.findall(page)]
     hashes = " ".join(f"'sha256-{script}'" for script in [*scripts, _plotly().hash])
     return (
@@ -120,7 +169,7 @@ class _Packed(NamedTuple):
 
 @functools.cache
 def _plotly() -> _Packed:
-    """Plotly's script, packed: the page unpacks it when all else works, for it is large."""
+    """The script of plotly, compressed; the page unpacks it last, because it is large."""
     text: str = _needed("plotly.offline").get_plotlyjs()
     return _Packed(encoding.packed_text(text), _hash(text))
 
@@ -144,7 +193,7 @@ def _environment() -> Any:
 
 
 def _script(text: str) -> str:
-    """A script that neither ends its element early nor differs from what the browser hashes."""
+    """Check that a script does not end its element early, and use the line breaks that the browser hashes."""
     if re.search(r"</script|<!--", text, flags=re.IGNORECASE):
         raise ValueError("a script holds '</script' or '<!--', which would end it early")
     return text.replace("\r\n", "\n").replace("\r", "\n")

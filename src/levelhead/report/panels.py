@@ -16,20 +16,32 @@ Titled = tuple[FloatArray, str]
 _MOST_POINTS = 1200  # of a kind: more only lie on top of each other, and make a browser slow
 _CELLS = 160, 90  # a plot's points are thinned to one in each cell
 _CURVE = 400
-_KINDS = (("fully trusted", "var(--grey)"), ("in doubt", "var(--mid)"), ("called wrong", "var(--red)"))
+_KINDS = (("fully trusted", "var(--grey)"), ("in doubt", "var(--mid)"), ("flagged", "var(--red)"))
 _Z_TICKS = np.array([-10000, -1000, -100, -30, -10, -3, 0, 3, 10, 30, 100, 1000, 10000])
 
 
 def of_audit(
     audit: Audit, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index, target: str
 ) -> list[Panel]:
-    """All figures; the first goes beside the table of suspects.
+    """Create all figures of an audit; the first is shown next to the table.
 
     Parameters
     ----------
-    verdict : 0 trusted, 1 in doubt, 2 called wrong.
-    position : of each label among those that the page holds; −1 if it does not.
-    row : number of each label's row, from 1.
+    audit : Audit
+        Result of an audit.
+    verdict : ndarray of uint8 of shape (n_labels,)
+        0 fully trusted, 1 in doubt, 2 flagged.
+    position : ndarray of int of shape (n_labels,)
+        Index of each label among those in the page; −1 if it is not in the page.
+    row : ndarray of int of shape (n_labels,)
+        Row number of each label, counted from 1.
+    target : str
+        Name of the label.
+
+    Returns
+    -------
+    list of Panel
+        The figures.
     """
     draw = _Drawer(verdict, position, row)
     name = plot_text(target)
@@ -42,16 +54,21 @@ def of_audit(
                 (audit.given_label, f"given {name}"),
                 shapes=[_diagonal(audit)],
             ),
-            "Each point is a label. On the line, it is what a model expected that had not seen it.",
+            "Each point is a label. On the line, it equals the prediction of models that were not trained on it.",
             height=300,
         ),
         Panel(
             "scores",
             "Residuals in units of the noise",
             draw.points((row.astype(np.float64), "row"), (np.arcsinh(audit.z), "z"), y_axis=_z_axis(audit.z)),
-            "z = (given − expected)/std, row by row: wrong labels that come in a run show as a cluster.",
+            "z = (given − expected)/std, in the order of the rows. Wrong labels in consecutive rows form a cluster.",
         ),
-        Panel("sureness", "How sure it is", _histogram(audit.p_outlier, verdict), _sureness(verdict)),
+        Panel(
+            "probability",
+            "Probability that a label is wrong",
+            _histogram(audit.p_outlier, verdict),
+            _doubtful(verdict),
+        ),
         *_spreads(audit, draw, f"expected {name}"),
         _retention(audit, name),
         _calibration(audit),
@@ -59,37 +76,37 @@ def of_audit(
 
 
 def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
-    """Standard deviation and, if the model has it, trust."""
+    """Standard deviation and, if the model has it, α."""
     shown = [
         (
             "spread",
             "Noise of the clean labels",
             (audit.std, "standard deviation"),
-            "How far clean labels scatter around what is expected: where it is large, only gross errors can be told.",
+            "Standard deviation of clean labels around the prediction. Where it is large, only large errors are found.",
         )
     ]
-    if tells_trust(audit):
-        said = "α of each prediction: where it is small, the labels nearby hold wrong ones."
-        shown.append(("trust", "Trust", (audit.alpha, "α"), said))
+    if alpha_varies(audit):
+        text = "α of each prediction. Where it is small, many labels nearby are wrong."
+        shown.append(("alpha", "α", (audit.alpha, "α"), text))
     return [
         Panel(
             name,
             title,
             draw.points((audit.predicted_label, expected), (np.log10(y), words), y_axis=_log_axis(y)),
-            said,
+            text,
         )
-        for name, title, (y, words), said in shown
+        for name, title, (y, words), text in shown
     ]
 
 
-def tells_trust(audit: Audit) -> bool:
-    """Whether the model has a trust that differs from row to row."""
+def alpha_varies(audit: Audit) -> bool:
+    """Whether the model has an α that differs from row to row."""
     known = audit.alpha[np.isfinite(audit.alpha)]
     return known.size > 0 and bool(known.max() > 1.001 * known.min())
 
 
 class _Drawer:
-    """Draws rows as points, suspects marked."""
+    """Draws rows as points, with a marker for each verdict."""
 
     def __init__(self, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index) -> None:
         self.verdict, self.position, self.row = verdict, position, row
@@ -143,7 +160,7 @@ def _marker(kind: int, color: str, count: int) -> dict[str, Any]:
 
 
 def thinned(x: FloatArray, y: FloatArray, most: int) -> Index:
-    """Points that look like all of them: one in each cell of a grid, and of these at most `most`."""
+    """Select points that look like all of them: one per cell of a grid, at most `most` in total."""
     if x.size <= most:
         return np.arange(x.size)
     cells = [
@@ -171,7 +188,7 @@ def _z_axis(z: FloatArray) -> dict[str, Any]:
 
 
 def _log_axis(values: FloatArray) -> dict[str, Any]:
-    """Ticks for a drawing of log10(values); on plotly's own logarithmic axes, rings around points are no rings."""
+    """Ticks for a plot of log10(values); on plotly's own logarithmic axes, rings around points are distorted."""
     known = values[np.isfinite(values) & (values > 0)]
     low, high = np.log10(known.min()), np.log10(known.max())
     fine = (1, 1.5, 2, 3, 4, 5, 7) if high - low < 0.9 else (1, 2, 5)
@@ -211,22 +228,22 @@ def _histogram(p: FloatArray, verdict: NDArray[np.uint8]) -> dict[str, Any]:
     return {"data": bars, "layout": layout}
 
 
-def _sureness(verdict: NDArray[np.uint8]) -> str:
+def _doubtful(verdict: NDArray[np.uint8]) -> str:
     unclear = int((verdict == 1).sum())
     return (
-        "The fewer labels stand between the two ends, the clearer the case. "
-        f"{unclear:,} of {len(verdict):,} are in doubt."
+        "The fewer labels lie between 0 and 100 %, the clearer the result. "
+        f"{unclear:,} of {len(verdict):,} labels are in doubt."
     )
 
 
 def _retention(audit: Audit, name: str) -> Panel:
-    """RMSE(n) of all labels and of those not called wrong, with the best that any variance could do."""
+    """RMSE(n) of all labels and of those not flagged, and the best possible curve."""
     kept = ~audit.is_label_issue
     y, mean, var = audit.given_label, audit.predicted_label, audit.std**2
     curves = [("all labels", "var(--red)", "dot", metrics.retention_curve(y, mean, var))]
     if 1 < kept.sum() < len(audit):
         without = metrics.retention_curve(y[kept], mean[kept], var[kept])
-        curves.append(("not called wrong", "var(--blue)", "solid", without))
+        curves.append(("not flagged", "var(--blue)", "solid", without))
     axis = _error_axis([curve for *_, curve in curves])
     if kept.sum() > 1:
         curves.append(("best possible", "var(--grey)", "dash", metrics.oracle_curve(y[kept], mean[kept])))
@@ -238,22 +255,24 @@ def _retention(audit: Audit, name: str) -> Panel:
         "xaxis": {"title": {"text": "share of rows left out"}, "tickformat": ".0%"},
         "yaxis": {"title": {"text": f"RMSE of {name}"}, **axis},
     }
-    said = (
-        "RMSE(n): the error that remains without the n most uncertain rows. A curve that falls says that the model "
-        "knows where it is unsure. The best possible order knows the errors themselves."
+    text = (
+        "RMSE(n): the error without the n most uncertain rows. A falling curve means that large uncertainty goes with "
+        "large errors. The best possible curve orders the rows by their true errors."
     )
-    return Panel("retention", "What its uncertainty is worth", {"data": traces, "layout": layout}, said)
+    return Panel(
+        "retention", "Does the uncertainty predict the error?", {"data": traces, "layout": layout}, text
+    )
 
 
 def _error_axis(curves: list[FloatArray]) -> dict[str, Any]:
-    """Logarithmic, and not stretched by the last few rows of a curve, which may fall to nothing."""
+    """Logarithmic, without the last few rows of a curve, whose error may be almost 0."""
     low = min(curve[: max(1, int(0.95 * len(curve)))].min() for curve in curves)
     high = max(curve.max() for curve in curves)
     return {"type": "log", "range": [np.log10(low / 3), np.log10(1.5 * high)]} if low > 0 else {}
 
 
 def _calibration(audit: Audit) -> Panel:
-    """Observed against expected shares below each quantile; clean labels count by their probability to be clean."""
+    """Observed against expected shares below each quantile; clean labels are weighted by 1 − p_outlier."""
     y, mean, var = audit.given_label, audit.predicted_label, audit.std**2
     traces = []
     weighted: list[tuple[str, str, str, FloatArray | None]] = [("all labels", "var(--red)", "dot", None)]
@@ -269,11 +288,11 @@ def _calibration(audit: Audit) -> Panel:
         "xaxis": {"title": {"text": "expected share"}, "tickformat": ".0%"},
         "yaxis": {"title": {"text": "observed share"}, "tickformat": ".0%"},
     }
-    said = (
-        "On the dashed line, predicted quantiles hold as many labels as they say. Mean distance of the clean labels "
-        f"from it: {100 * error:.1f} percentage points."
+    text = (
+        "On the dashed line, each predicted quantile has the expected share of labels below it. Mean distance of the "
+        f"clean labels from this line: {100 * error:.1f} percentage points."
     )
-    return Panel("calibration", "Calibration", {"data": traces, "layout": layout}, said)
+    return Panel("calibration", "Calibration", {"data": traces, "layout": layout}, text)
 
 
 def _line(name: str, color: str, dash: str, x: FloatArray, y: FloatArray) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A table of any kind as rows of text, exactly as a page shows and writes them."""
+"""A table as rows of text, as a page shows and writes them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,20 @@ from levelhead._checks import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """The cells of a table as text, column by column, and its columns of numbers as numbers.
+    """A table as text for the page.
 
     Attributes
     ----------
-    names : of the columns.
-    columns : the cells; an empty text is a missing value.
-    numbers : columns of numbers other than target and id, shape (rows, columns).
+    names : list of str
+        Names of the columns.
+    columns : list of list of str
+        Cells of each column; an empty text is a missing value.
+    numbers : ndarray of shape (n_rows, n_numeric)
+        Numeric columns other than target and id.
+    target : str
+        Column with the labels.
+    id_column : str or None
+        Column that identifies the rows.
     """
 
     names: list[str]
@@ -31,12 +38,12 @@ class RowTable:
         return len(self.columns[0])
 
     def lines(self) -> Iterator[str]:
-        """Each row as a JSON array, which has no line break inside."""
+        """Each row as a JSON array, which contains no line break."""
         return (json.dumps(cells, ensure_ascii=False) for cells in zip(*self.columns, strict=True))
 
 
 def read_table(table: Any, *, target: str, id_column: str | None = None) -> RowTable:
-    """Read a frame of pandas or polars, or a dictionary of columns."""
+    """Read a pandas or polars frame, or a dictionary of columns."""
     columns = (
         dict(table.items()) if isinstance(table, Mapping) else {name: table[name] for name in table.columns}
     )
@@ -62,7 +69,7 @@ def read_table(table: Any, *, target: str, id_column: str | None = None) -> RowT
 
 
 def _text(cell: Any) -> str:
-    """As a CSV file has it; a missing value is empty, a number has the fewest digits that tell it apart."""
+    """Format a cell as in a CSV file: a missing value is empty, a number has the fewest digits that identify it."""
     if isinstance(cell, str):
         return cell
     if cell is None or cell != cell or str(cell) in ("NaT", "<NA>"):

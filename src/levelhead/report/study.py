@@ -1,4 +1,4 @@
-"""The page of a study: Table 1 side by side with the paper, figures, and the distribution in every cell."""
+"""The page of a study: Table 1 next to the paper, figures, and the distribution over the splits."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,23 @@ from levelhead.study.tables import SHOWN, Cell, cells, in_order
 MEASURES = ("rmse", "auc", "nll", "crps", "coverage")
 _COLOURS = {"GCP": "var(--blue)", "Beta": "var(--red)", "Gamma": "var(--amber)", "Gaussian": "var(--grey)"}
 _OTHERS = {"GCP_St": "#9b6bd3", "Beta_Bayes": "var(--green)"}
-_STRANGERS = ("#8a4f7d", "#cc79a7", "#00a0a0", "#9a6324")
+_UNKNOWN = ("#8a4f7d", "#cc79a7", "#00a0a0", "#9a6324")
 
 
 class Shown(NamedTuple):
-    """A cell of the table: ours, the paper's, and the difference in standard errors; with what to mark."""
+    """A cell of the table.
+
+    Attributes
+    ----------
+    ours : str
+        Our mean and standard deviation.
+    paper : str
+        Mean of the paper and difference in standard errors.
+    bold : bool
+        Whether no other method is significantly better.
+    far : bool
+        Whether the difference is larger than two standard errors.
+    """
 
     ours: str
     paper: str
@@ -41,31 +53,43 @@ def study_report(
     title: str = "A study",
     overwrite: bool = False,
 ) -> None:
-    """Write the page of a study: one HTML file that opens without a network.
+    """Write the results of a study as an HTML page that works offline.
 
     Parameters
     ----------
-    rows : from `Store.rows` or `read_csv`; of one contamination.
-    path : the file to write.
-    curves : mean curves RMSE(n) (`mean_curves`, `read_curves`), if they shall be shown.
-    title : of the page.
-    overwrite : whether a file that is there is replaced.
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+    path : path-like
+        File to write.
+    curves : sequence of Curve, default=()
+        Mean curves RMSE(n) (`mean_curves`, `read_curves`) to show.
+    title : str, default="A study"
+        Title of the page.
+    overwrite : bool, default=False
+        Whether to replace an existing file.
+
+    Raises
+    ------
+    ValueError
+        If there are no finished runs.
+    FileExistsError
+        If the file exists and `overwrite` is False.
     """
     stored = list(rows)
     found = {measure: cells(stored, measure) for measure in MEASURES}
     datasets = list(dict.fromkeys(dataset for dataset, _, _ in found["rmse"]))
     if not datasets:
-        raise ValueError("there is nothing to show: no finished runs")
-    beside = {(c.dataset, c.share, c.method, c.measure): c for c in compared(stored)}
+        raise ValueError("there are no finished runs to show")
+    published = {(c.dataset, c.share, c.method, c.measure): c for c in compared(stored)}
     kinds = {row.contamination for row in stored}
     own = [curve for curve in curves if curve.contamination in kinds]
     page = render(
         "study.html",
         title=title,
         summary=_summary(stored, found),
-        tiles=_tiles(len(stored), agreement(beside.values())),
+        tiles=_tiles(len(stored), agreement(published.values())),
         tables=[
-            _table(found, beside, dataset, measure) for dataset in datasets for measure in ("rmse", "auc")
+            _table(found, published, dataset, measure) for dataset in datasets for measure in ("rmse", "auc")
         ],
         against=[_against(found, k, dataset) for k, dataset in enumerate(datasets)],
         retention=[
@@ -97,18 +121,18 @@ def _tiles(n_rows: int, lines: Sequence[Agreement]) -> list[tuple[str, str]]:
         ours = [line for line in lines if "GCP" in line.method]
         if ours:
             share = sum(line.within_two for line in ours) / sum(line.cells for line in ours)
-            tiles.append((f"{share:.0%}", "of the GCP methods' cells within two"))
+            tiles.append((f"{share:.0%}", "of the GCP cells within two standard errors"))
     return tiles
 
 
-def _table(found: Cells, beside: Mapping[Place, Compared], dataset: str, measure: str) -> dict[str, Any]:
-    """Methods down, λ across."""
+def _table(found: Cells, published: Mapping[Place, Compared], dataset: str, measure: str) -> dict[str, Any]:
+    """One line per method, one column per λ."""
     keys = [key for key in found[measure] if key[0] == dataset]
     shares = sorted({share for _, share, _ in keys})
 
     def shown(share: float, method: str) -> Shown:
         key = dataset, share, method
-        return _shown(found[measure].get(key), beside.get((*key, measure)))
+        return _shown(found[measure].get(key), published.get((*key, measure)))
 
     lines = [(m, [shown(share, m) for share in shares]) for m in in_order({method for _, _, method in keys})]
     return {
@@ -118,17 +142,17 @@ def _table(found: Cells, beside: Mapping[Place, Compared], dataset: str, measure
     }
 
 
-def _shown(cell: Cell | None, beside: Compared | None) -> Shown:
+def _shown(cell: Cell | None, published: Compared | None) -> Shown:
     if cell is None:
         return Shown("–", "", False, False)
     std = "" if np.isnan(cell.std) else f" ± {_short(cell.std)}"
-    paper = "" if beside is None else f"paper {beside.paper:.2f}, {beside.difference:+.1f} SE"
-    far = beside is not None and abs(beside.difference) > 2
+    paper = "" if published is None else f"paper {published.paper:.2f}, {published.difference:+.1f} SE"
+    far = published is not None and abs(published.difference) > 2
     return Shown(f"{_short(cell.mean)}{std}", paper, cell.bold, far)
 
 
 def _against(found: Cells, k: int, dataset: str) -> Panel:
-    """Every measure against λ, chosen by a menu; the paper's numbers as open points."""
+    """Every measure against λ, selected by a menu; crosses are the numbers of the paper."""
     methods = in_order({m for d, _, m in found["rmse"] if d == dataset})
     traces: list[dict[str, Any]] = []
     choices: dict[str, list[Any]] = {measure: [] for measure in MEASURES}
@@ -156,12 +180,12 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
         for m in MEASURES
     ]
     layout = {"xaxis": {"title": {"text": "λ, % of wrong labels"}}, "updatemenus": [_menu(menu, 1)]}
-    text = "With standard errors; crosses are the paper's. Click a name to show or hide it, twice to see it alone."
+    text = "Bars: standard errors. Crosses: the paper. Click a name to show or hide it, double-click to show it alone."
     return Panel(f"against-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
 
 
 def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
-    """RMSE(n) for a λ that a menu chooses."""
+    """RMSE(n) for one λ, selected by a menu."""
     own = [curve for curve in curves if curve.dataset == dataset]
     shares, methods = sorted({c.share for c in own}), in_order({c.method for c in own})
     by_cell = {(c.share, c.method): c.rmse for c in own}
@@ -187,12 +211,12 @@ def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
         "xaxis": {"title": {"text": "n, rows left out"}},
         "updatemenus": [_menu(menu, shares.index(first))],
     }
-    text = "RMSE of what remains without the n most uncertain test rows, mean over the splits."
+    text = "RMSE without the n most uncertain test rows, mean over the splits."
     return Panel(f"retention-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
 
 
 def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
-    """A box for every method and λ, every split a point in its hover; the measure is chosen by a menu."""
+    """A box for every method and λ; the measure is selected by a menu."""
     own = sorted((row for row in rows if row.dataset == dataset), key=lambda row: (row.share, row.seed))
     methods = in_order({row.method for row in own})
     grouped = {method: [row for row in own if row.method == method] for method in methods}
@@ -220,8 +244,8 @@ def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
     ]
     layout = {"boxmode": "group", "updatemenus": [_menu(menu, 1)]}
     text = (
-        "Every box is one cell of the table: its splits; filled boxes are ensembles. Zoom in by dragging; hover over a "
-        "point for its split."
+        "Each box shows the splits of one cell of the table; filled boxes are ensembles. Drag to zoom; hover over a "
+        "point to see its split."
     )
     figure = {"data": traces, "layout": layout | _LEGEND}
     return Panel(f"spread-{k}", dataset, figure, text, wide=True, height=470)
@@ -276,14 +300,14 @@ def _published(method: str, x: list[Any]) -> dict[str, Any]:
 
 
 def _visible(method: str) -> bool | str:
-    """At first the ensembles and GCP, lest nothing can be seen; the reader may add the others."""
+    """Show the ensembles and GCP at first, so that the figure is readable; the reader can add the others."""
     return "legendonly" if method in ("Beta", "Gamma", "Gaussian") else True
 
 
 def _colour(method: str) -> str:
     family = method.removeprefix("Ens")
     known = {**_COLOURS, **_OTHERS}.get(family)
-    return known or _STRANGERS[sum(map(ord, method)) % len(_STRANGERS)]
+    return known or _UNKNOWN[sum(map(ord, method)) % len(_UNKNOWN)]
 
 
 def _short(number: float) -> str:

@@ -1,8 +1,8 @@
 """Experiments: frozen specs → runs → one file of results → tables and figures.
 
-A study is a list of `Spec`; `run_study` does what its `Store` does not hold yet, here or on a cluster; `table` and
-`compare` read the stored results. `table1_specs` is the paper's Table 1,
-`boosting_specs` the trees beside it.
+A study is a list of `Spec`. `run_study` runs the specs that are not in its `Store` yet, locally or on a cluster.
+`table` and `compare` read the stored results. `table1_specs` creates the runs of Table 1 of the paper,
+`boosting_specs` those of boosted trees.
 """
 
 from levelhead.study.figures import measure_against_share, measure_by_kind, retention_curves

@@ -1,7 +1,7 @@
 """Where runs are computed: this process, threads, processes or a Dask cluster, behind one interface.
 
 Every back end but this process is a `concurrent.futures.Executor`, so that the study has one loop for all.
-A run depends on its spec alone; the back end decides how soon it is finished and nothing else.
+A run depends only on its spec; the back end affects only the speed.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -29,27 +29,48 @@ _MOST_BREAKDOWNS = 5
 
 
 class Finished(NamedTuple):
-    """A spec and what became of it."""
+    """A spec and its outcome.
+
+    Attributes
+    ----------
+    spec : Spec
+        Description of the run.
+    outcome : Outcome
+        Its result or failure.
+    """
 
     spec: Spec
     outcome: Outcome
 
 
 class WorkersLost(ChildProcessError):
-    """The workers went away before all runs were done; what was finished is stored."""
+    """The workers ended before all runs were done; finished runs are stored."""
 
 
 def finish(
     specs: Sequence[Spec], backend: Any = "serial", n_jobs: int = 1
 ) -> Generator[Finished, None, None]:
-    """Run every spec and give the outcomes as they come.
+    """Run specs and yield their outcomes as they finish.
 
     Parameters
     ----------
-    specs : what to run.
-    backend : "serial", "threads", "processes", "dask" (a local cluster), the address of a Dask scheduler such as
-        "tcp://host:8786", a `distributed.Client`, or any `concurrent.futures.Executor`.
-    n_jobs : how many workers to start; -1 means one a core. Ignored for workers that are there already.
+    specs : sequence of Spec
+        What to run.
+    backend : str, distributed.Client or concurrent.futures.Executor, default="serial"
+        "serial", "threads", "processes", "dask" (a local cluster), or the address of a Dask scheduler such as
+        "tcp://host:8786".
+    n_jobs : int, default=1
+        Number of workers to start; -1 means one per core. Ignored for an executor, a client or a remote scheduler.
+
+    Yields
+    ------
+    Finished
+        A spec and its outcome.
+
+    Raises
+    ------
+    WorkersLost
+        If the workers die repeatedly.
     """
     make = _maker(backend, cpu_count() if n_jobs == -1 else n_jobs)
     if make is None:
@@ -65,7 +86,7 @@ def finish(
             return
     raise WorkersLost(
         f"workers died {_MOST_BREAKDOWNS} times (out of memory, or killed?) and {len(left)} runs are left; finished "
-        "ones are stored, so start the study again, with fewer workers or more memory"
+        "runs are stored, so start the study again, with fewer workers or more memory"
     )
 
 
@@ -92,7 +113,7 @@ def _never_ran(spec: Spec, error: Exception) -> Outcome:
 def _maker(backend: Any, n_jobs: int) -> Callable[[], Any] | None:
     """A function that gives an executor as a context manager; None for this process."""
     if not isinstance(n_jobs, int) or n_jobs < 1:
-        raise ValueError(f"n_jobs is {n_jobs!r}; give the number of workers, or -1 for one a core")
+        raise ValueError(f"n_jobs is {n_jobs!r}; give the number of workers, or -1 for one per core")
     if isinstance(backend, Executor):
         return partial(_given, backend)
     if hasattr(backend, "get_executor"):
@@ -104,7 +125,7 @@ def _maker(backend: Any, n_jobs: int) -> Callable[[], Any] | None:
     makers = {"threads": _threads, "processes": _processes, "dask": _local_cluster}
     if backend not in makers:
         raise ValueError(
-            f"there is no back end {backend!r}; choose one of {', '.join(BACKENDS)}, the address of a Dask scheduler "
+            f"unknown back end {backend!r}; choose one of {', '.join(BACKENDS)}, the address of a Dask scheduler "
             "(tcp://host:8786), a distributed.Client or an Executor"
         )
     return partial(makers[backend], n_jobs)

@@ -1,4 +1,4 @@
-"""Mean curves RMSE(n) of every cell, small enough to be committed: Figure 5 without the store."""
+"""Mean curves RMSE(n) in a small file, to draw Figure 5 without the store."""
 
 import csv
 import os
@@ -16,7 +16,23 @@ _DIGITS = 5
 
 
 class Curve(NamedTuple):
-    """RMSE(n) without the n most uncertain test rows, n = 0, 1, …, mean over the splits of one cell."""
+    """RMSE(n) without the n most uncertain test rows, mean over the splits of one data set, λ and method.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the table.
+    share : float
+        λ, the percentage of wrong labels.
+    contamination : str
+        Kind of wrong labels.
+    method : str
+        Name of the method.
+    n_splits : int
+        Number of splits.
+    rmse : tuple of float
+        RMSE(n), n = 0, 1, ….
+    """
 
     dataset: str
     share: float
@@ -29,7 +45,22 @@ class Curve(NamedTuple):
 def mean_curves(
     store: Store, specs: Iterable[Spec] | None = None, *, seeds: Collection[int] | None = None
 ) -> list[Curve]:
-    """A curve for every cell of a store, or of the given specs; over all splits, or those of the given seeds."""
+    """Average the curves RMSE(n) over the splits.
+
+    Parameters
+    ----------
+    store : Store
+        Results.
+    specs : iterable of Spec or None, default=None
+        Only runs of these specs; by default all.
+    seeds : collection of int or None, default=None
+        Only splits with these seeds; by default all.
+
+    Returns
+    -------
+    list of Curve
+        One curve per data set, λ, contamination and method.
+    """
     found = []
     chosen = (one for one in store.each_curve(specs) if seeds is None or one[4] in seeds)
     for cell, of_cell in groupby(chosen, key=lambda one: (one[0], one[1], one[2], one[3])):
@@ -37,8 +68,8 @@ def mean_curves(
         for *_, seed, values in of_cell:
             if seed in by_seed:
                 raise ValueError(
-                    f"{cell[0]}, λ = {cell[1]:g}, {cell[3]} has split {seed} twice (another recipe?); choose the runs "
-                    "of one study: mean_curves(store, specs)"
+                    f"{cell[0]}, λ = {cell[1]:g}, {cell[3]} has split {seed} twice (with another estimator?); choose "
+                    "the runs of one study: mean_curves(store, specs)"
                 )
             by_seed[seed] = values
         mean = np.mean(list(by_seed.values()), axis=0)  # type: ignore[arg-type]
@@ -48,7 +79,15 @@ def mean_curves(
 
 
 def write_curves(curves: Iterable[Curve], path: str | os.PathLike[str]) -> None:
-    """A line a curve; five digits are more than a figure shows."""
+    """Write curves to a CSV file, one line per curve, with five significant digits.
+
+    Parameters
+    ----------
+    curves : iterable of Curve
+        Curves.
+    path : path-like
+        File to write.
+    """
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Curve._fields)
@@ -57,11 +96,22 @@ def write_curves(curves: Iterable[Curve], path: str | os.PathLike[str]) -> None:
 
 
 def read_curves(path: str | os.PathLike[str]) -> list[Curve]:
-    """What `write_curves` wrote."""
+    """Read a file written by `write_curves`.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV file.
+
+    Returns
+    -------
+    list of Curve
+        Curves.
+    """
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Curve._fields:
-            raise ValueError(f"{path} holds no curves; its columns should be {', '.join(Curve._fields)}")
+            raise ValueError(f"{path} contains no curves; its columns must be {', '.join(Curve._fields)}")
         return [
             Curve(dataset, float(share), kind, method, int(n), tuple(map(float, values.split())))
             for dataset, share, kind, method, n, values in reader

@@ -1,4 +1,4 @@
-"""Figures 3 and 5 of the paper, and one of what it did not try; from stored results only."""
+"""Figures 3 and 5 of the paper, and one for other kinds of wrong labels, from stored results."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import numpy as np
 from levelhead._extras import needed
 from levelhead._plot_style import INK, STYLE
 from levelhead.study.curves import Curve, mean_curves
-from levelhead.study.line_styles import Look, looks, spelled
+from levelhead.study.line_styles import LineStyle, line_styles, math_name
 from levelhead.study.specs import Spec
 from levelhead.study.store import Row, Store
 from levelhead.study.tables import SHOWN, Cell, cells, in_order
@@ -24,23 +24,27 @@ _Cells = Mapping[tuple[str, float, str], Cell]  # by data set, λ and method
 def measure_against_share(
     rows: Iterable[Row], measure: str = "auc", methods: Sequence[str] | None = None
 ) -> Any:
-    """A measure against λ, with standard errors, a panel for every data set (Figure 3 for `auc`).
+    """Plot a measure against λ with standard errors, one panel per data set (Figure 3 for "auc").
 
     Parameters
     ----------
-    rows : from `Store.rows` or `read_csv`; of one contamination.
-    measure : as for `table`.
-    methods : which to draw; all if None.
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+    measure : str, default="auc"
+        Name of the measure, as for `table`.
+    methods : sequence of str or None, default=None
+        Methods to draw; by default all.
 
     Returns
     -------
-    figure : of matplotlib; `figure.savefig("auc.svg")` keeps it.
+    matplotlib.figure.Figure
+        The figure; `figure.savefig("auc.svg")` saves it.
     """
     found = _chosen(rows, measure, methods)
-    look = _looks(found)
+    styles = _line_styles(found)
 
     def draw(axes: Any, dataset: str) -> None:
-        _keep_in_scale(axes, _draw_lines(axes, found, dataset, look))
+        _keep_in_scale(axes, _draw_lines(axes, found, dataset, styles))
 
     return _panels(_datasets(found), draw, SHOWN.get(measure, measure))
 
@@ -48,16 +52,25 @@ def measure_against_share(
 def measure_by_kind(
     kinds: Mapping[str, Iterable[Row]], measure: str = "rmse", methods: Sequence[str] | None = None
 ) -> Any:
-    """A measure against λ for several kinds of wrong labels: a row of panels for each, on a logarithmic scale.
+    """Plot a measure against λ for several kinds of wrong labels, on a logarithmic scale: one row of panels per kind.
 
     Parameters
     ----------
-    kinds : the rows of each kind, by the name to show.
-    measure, methods : as for `measure_against_share`.
+    kinds : mapping of str to iterable of Row
+        Results of each kind of wrong labels, by the name to show.
+    measure : str, default="rmse"
+        Name of the measure, as for `table`.
+    methods : sequence of str or None, default=None
+        Methods to draw; by default all.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     by_kind = {kind: _chosen(rows, measure, methods) for kind, rows in kinds.items()}
     everything = {key: cell for found in by_kind.values() for key, cell in found.items()}
-    datasets, look = _datasets(everything), _looks(everything)
+    datasets, styles = _datasets(everything), _line_styles(everything)
     panels = {f"{dataset}, {kind}": (kind, dataset) for kind in by_kind for dataset in datasets}
 
     def draw(axes: Any, title: str) -> None:
@@ -65,7 +78,7 @@ def measure_by_kind(
 
         kind, dataset = panels[title]
         axes.set_yscale("log")
-        _draw_lines(axes, by_kind[kind], dataset, look)
+        _draw_lines(axes, by_kind[kind], dataset, styles)
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.yaxis.set_minor_locator(NullLocator())
@@ -79,32 +92,52 @@ def retention_curves(
     methods: Sequence[str] | None = None,
     specs: Iterable[Spec] | None = None,
 ) -> Any:
-    """RMSE(n) without the n most uncertain test rows, mean over the splits (Figure 5 for λ = 5).
+    """Plot RMSE(n) without the n most uncertain test rows, mean over the splits (Figure 5 for λ = 5).
 
     Parameters
     ----------
-    store : where the results are.
-    share : λ.
-    methods : which to draw; all if None.
-    specs : the study to draw, if the store holds several; all runs if None.
+    store : Store
+        Results.
+    share : float, default=5
+        λ, the percentage of wrong labels.
+    methods : sequence of str or None, default=None
+        Methods to draw; by default all.
+    specs : iterable of Spec or None, default=None
+        Only runs of these specs; by default all.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     found = [curve for curve in mean_curves(store, specs) if curve.share == share]
     return retention([curve for curve in found if methods is None or curve.method in methods])
 
 
 def retention(curves: Sequence[Curve]) -> Any:
-    """The curves RMSE(n) that are given, of one λ and one contamination: a panel for every data set."""
+    """Plot curves RMSE(n), one panel per data set.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Curves, all with the same λ and contamination.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     kinds = {(curve.share, curve.contamination) for curve in curves}
     if len(kinds) > 1:
         raise ValueError(f"curves of several λ or contaminations ({sorted(kinds)}); choose one")
     names = in_order({curve.method for curve in curves})
-    look = looks(names)
+    styles = line_styles(names)
 
     def draw(axes: Any, dataset: str) -> None:
         lines = {curve.method: curve.rmse for curve in curves if curve.dataset == dataset}
         for name in names:
             if name in lines:
-                drawn = {**look[name].of_line(spelled(name)), "marker": ""}
+                drawn = {**styles[name].plot_options(math_name(name)), "marker": ""}
                 axes.plot(np.arange(len(lines[name])), lines[name], **drawn)
         _keep_in_scale(axes, lines)
         axes.set_xlabel("n, rows left out")
@@ -113,7 +146,15 @@ def retention(curves: Sequence[Curve]) -> Any:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Keep a figure in the format that the name of the file says; the same figure is the same file."""
+    """Save a figure; the same figure gives the same file.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : Path
+        File to write; its suffix determines the format.
+    """
     dated = {".svg": {"Date": None, "Creator": None}, ".pdf": {"CreationDate": None}}
     with styled():
         figure.savefig(path, dpi=200, metadata=dated.get(path.suffix.lower()))
@@ -121,7 +162,7 @@ def save(figure: Any, path: Path) -> None:
 
 @contextmanager
 def styled() -> Iterator[Callable[..., Any]]:
-    """The house's look while a figure is drawn; gives the class of figures, which open no window."""
+    """Set the plot style while a figure is drawn; yields the class of figures, which open no window."""
     figure = needed("matplotlib.figure", "a figure", "plot")
     with needed("matplotlib", "a figure", "plot").rc_context(STYLE):
         yield figure.Figure
@@ -136,20 +177,24 @@ def _datasets(found: _Cells) -> list[str]:
     return list(dict.fromkeys(dataset for dataset, _, _ in found))
 
 
-def _looks(found: _Cells) -> dict[str, Look]:
-    return looks(in_order({method for _, _, method in found}))
+def _line_styles(found: _Cells) -> dict[str, LineStyle]:
+    return line_styles(in_order({method for _, _, method in found}))
 
 
-def _draw_lines(axes: Any, found: _Cells, dataset: str, look: Mapping[str, Look]) -> dict[str, list[float]]:
-    """A line a method against λ, with standard errors; gives the means that were drawn."""
+def _draw_lines(
+    axes: Any, found: _Cells, dataset: str, styles: Mapping[str, LineStyle]
+) -> dict[str, list[float]]:
+    """Draw one line per method against λ, with standard errors; returns the means."""
     means = {}
-    for name in look:
+    for name in styles:
         line = _line(found, dataset, name)
         if line:
             error = [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for _, cell in line]
             means[name] = [cell.mean for _, cell in line]
             shares = [share for share, _ in line]
-            axes.errorbar(shares, means[name], error, elinewidth=0.8, **look[name].of_line(spelled(name)))
+            axes.errorbar(
+                shares, means[name], error, elinewidth=0.8, **styles[name].plot_options(math_name(name))
+            )
     axes.set_xlabel("λ, % of wrong labels")
     return means
 
@@ -160,7 +205,7 @@ def _line(found: _Cells, dataset: str, method: str) -> list[tuple[float, Cell]]:
 
 
 def _keep_in_scale(axes: Any, lines: Mapping[str, Sequence[float]]) -> None:
-    """Let the method that is not robust leave the panel, so that the others can be told apart."""
+    """Let the method that is not robust leave the panel, so that the others can be distinguished."""
     robust = [value for name, values in lines.items() if name != _YARDSTICK for value in values]
     if robust and max(lines.get(_YARDSTICK, robust)) > max(robust) > min(robust):
         room = 0.06 * (max(robust) - min(robust))
@@ -171,7 +216,7 @@ def _panels(
     titles: Sequence[str], draw: Callable[[Any, str], None], label: str, n_columns: int = _COLUMNS
 ) -> Any:
     if not titles:
-        raise ValueError("there is nothing to draw: no stored results for these methods and this λ")
+        raise ValueError("there are no stored results for these methods and this λ")
     n_columns = min(n_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
     inside = n_rows * n_columns > len(titles)  # an empty place holds the legend

@@ -1,4 +1,4 @@
-"""How methods look in every figure: a colour for a family, solid lines for ensembles, dashes for single models."""
+"""Line styles of the methods: one colour per family, solid lines for ensembles, dashes for single models."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,16 +8,28 @@ from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
 _PLUM, _SKY, _ROSE = "#8a4f7d", "#56b4e9", "#cc79a7"
 
 
-class Look(NamedTuple):
-    """Colour, dashes, marker and width of a line."""
+class LineStyle(NamedTuple):
+    """Style of a line.
+
+    Attributes
+    ----------
+    colour : str
+        Colour.
+    dashes : str
+        Line style of matplotlib.
+    marker : str
+        Marker of matplotlib.
+    width : float
+        Line width.
+    """
 
     colour: str
     dashes: str
     marker: str
     width: float
 
-    def of_line(self, name: str) -> dict[str, Any]:
-        """What matplotlib wants to know."""
+    def plot_options(self, name: str) -> dict[str, Any]:
+        """Keyword arguments for matplotlib's `plot`, with `name` as the label."""
         return {
             "color": self.colour,
             "linestyle": self.dashes,
@@ -29,34 +41,36 @@ class Look(NamedTuple):
 
 
 _KNOWN = {
-    "EnsGCP": Look(BLUE, "-", "o", 2.1),
-    "GCP": Look(BLUE, "--", "o", 1.2),
-    "GCP_St": Look(_SKY, ":", "P", 1.4),
-    "EnsBeta": Look(RED, "-", "s", 1.5),
-    "Beta": Look(RED, "--", "s", 1.0),
-    "EnsGamma": Look(AMBER, "-", "^", 1.5),
-    "Gamma": Look(AMBER, "--", "^", 1.0),
-    "Beta_Bayes": Look(GREEN, "-.", "D", 1.2),
-    "Gaussian": Look(GREY, ":", "X", 1.4),
-    "EnsGCPBoost": Look(_PLUM, "-", "v", 2.1),
-    "GCPBoost": Look(_PLUM, "--", "v", 1.2),
+    "EnsGCP": LineStyle(BLUE, "-", "o", 2.1),
+    "GCP": LineStyle(BLUE, "--", "o", 1.2),
+    "GCP_St": LineStyle(_SKY, ":", "P", 1.4),
+    "EnsBeta": LineStyle(RED, "-", "s", 1.5),
+    "Beta": LineStyle(RED, "--", "s", 1.0),
+    "EnsGamma": LineStyle(AMBER, "-", "^", 1.5),
+    "Gamma": LineStyle(AMBER, "--", "^", 1.0),
+    "Beta_Bayes": LineStyle(GREEN, "-.", "D", 1.2),
+    "Gaussian": LineStyle(GREY, ":", "X", 1.4),
+    "EnsGCPBoost": LineStyle(_PLUM, "-", "v", 2.1),
+    "GCPBoost": LineStyle(_PLUM, "--", "v", 1.2),
 }
 _OTHERS = (_ROSE, INK, _SKY, GREEN, _PLUM)
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "v<>phd"
 
 
-def looks(methods: Sequence[str]) -> dict[str, Look]:
-    """A look for every method; those that are not known get what is left, in their order."""
-    strangers = [method for method in methods if method not in _KNOWN]
+def line_styles(methods: Sequence[str]) -> dict[str, LineStyle]:
+    """Assign a line style to every method; unknown methods get the remaining styles in their order."""
+    others = [method for method in methods if method not in _KNOWN]
     free = {
-        method: Look(_OTHERS[k % len(_OTHERS)], _DASHES[k % len(_DASHES)], _MARKERS[k % len(_MARKERS)], 1.4)
-        for k, method in enumerate(strangers)
+        method: LineStyle(
+            _OTHERS[k % len(_OTHERS)], _DASHES[k % len(_DASHES)], _MARKERS[k % len(_MARKERS)], 1.4
+        )
+        for k, method in enumerate(others)
     }
     return {method: _KNOWN.get(method) or free[method] for method in methods}
 
 
-def spelled(method: str) -> str:
-    """A name as the paper prints it: what follows an underscore is a subscript."""
+def math_name(method: str) -> str:
+    """Format a name as the paper prints it: the part after an underscore is a subscript."""
     base, _, low = method.partition("_")
     return rf"{base}$_\mathrm{{{low}}}$" if low.isalpha() else method

@@ -1,4 +1,4 @@
-"""How far a study is: bars with the time left if rich is installed, plain lines otherwise."""
+"""Progress of a study: bars with the remaining time if rich is installed, plain lines otherwise."""
 
 import sys
 import time
@@ -14,29 +14,29 @@ _EVERY = 5.0  # seconds between plain lines
 
 
 class Progress(Protocol):
-    """Told of every finished run."""
+    """Receives every finished run."""
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
-        """One more is done."""
+        """Count a finished run."""
 
     def close(self) -> None:
-        """No more will come."""
+        """Stop; no more runs follow."""
 
 
 class Silent:
-    """Says nothing."""
+    """Shows nothing."""
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Pace:
-    """The time that the runs left will take, from what those of the same data set and method took.
+    """Estimates the remaining time from the durations of runs of the same data set and method.
 
-    Kinds that have not been seen are taken to cost what the others of their data set cost on average, or what all do:
+    Data sets and methods without a finished run are assumed to take the mean time of their data set, or of all runs:
     an ensemble on a large table may take a thousand times as long as a network on a small one.
     """
 
@@ -47,14 +47,25 @@ class Pace:
         self._clock, self._began = clock, clock()
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
-        """One more is done."""
+        """Count a finished run."""
         kind = _kind(spec)
         self._left[kind] -= 1
         self._done[kind] += 1
         self._seconds[kind] += outcome.seconds
 
     def left(self, dataset: str | None = None) -> float:
-        """Seconds to go, for all runs or those of one data set, at the speed of all workers so far."""
+        """Estimate the remaining time at the current speed of all workers.
+
+        Parameters
+        ----------
+        dataset : str or None, default=None
+            Only runs of this data set; by default all.
+
+        Returns
+        -------
+        float
+            Seconds.
+        """
         spent = sum(self._seconds.values())
         if spent == 0:
             return 0.0
@@ -72,33 +83,33 @@ def _kind(spec: Spec) -> tuple[str, str]:
 
 
 class Lines:
-    """A line every few seconds and at the end, with the time left."""
+    """Prints a line with the remaining time every few seconds and at the end."""
 
     def __init__(self, specs: Sequence[Spec], file: TextIO | None = None, every: float = _EVERY) -> None:
         self._file = sys.stderr if file is None else file
         self._total, self._done, self._failed = len(specs), 0, 0
-        self._every, self._told = every, time.monotonic()
+        self._every, self._last_line = every, time.monotonic()
         self._pace = Pace(specs)
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
-        """Count, and tell if the last line is old enough."""
+        """Count a finished run, and print a line if the last one is old enough."""
         self._pace.advance(spec, outcome)
         self._done += 1
         self._failed += outcome.result is None
         now = time.monotonic()
-        if now - self._told >= self._every or self._done == self._total:
-            self._told = now
+        if now - self._last_line >= self._every or self._done == self._total:
+            self._last_line = now
             left = duration(self._pace.left())
             failed = f", {self._failed} failed" if self._failed else ""
             line = f"{self._done}/{self._total} runs{failed}, {left} left; last: {spec}"
             print(line, file=self._file, flush=True)
 
     def close(self) -> None:
-        """Nothing to tidy."""
+        """Do nothing."""
 
 
 class Bars:
-    """A bar for every data set and one for all, with the time left."""
+    """Shows a progress bar for every data set and one for all, with the remaining time."""
 
     def __init__(self, specs: Sequence[Spec]) -> None:
         from rich.console import Console
@@ -122,7 +133,7 @@ class Bars:
         self._bars.start()
 
     def advance(self, spec: Spec, outcome: Outcome) -> None:
-        """Move two bars."""
+        """Advance the bar of the data set and that of all."""
         self._pace.advance(spec, outcome)
         self._failed += outcome.result is None
         failed = f", {self._failed} failed" if self._failed else ""
@@ -133,12 +144,12 @@ class Bars:
         self._bars.update(self._all, advance=1, note=f"{duration(self._pace.left())} left{failed}")
 
     def close(self) -> None:
-        """Leave the last picture on the screen."""
+        """Stop, and leave the bars on the screen."""
         self._bars.stop()
 
 
 def show(specs: Sequence[Spec], wanted: bool) -> Progress:
-    """Bars on a terminal with rich, lines without, nothing if nothing is wanted."""
+    """Create bars on a terminal if rich is installed, lines otherwise; nothing if not wanted."""
     if not wanted or not specs:
         return Silent()
     if sys.stderr.isatty():
@@ -150,7 +161,7 @@ def show(specs: Sequence[Spec], wanted: bool) -> Progress:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
+    """Format a number of seconds as text."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""A whole study: what is missing is run and stored, what is there already is left alone."""
+"""Running a study: missing runs are done and stored, stored runs are kept."""
 
 import os
 import time
@@ -14,15 +14,20 @@ from levelhead.study.store import Failure, Store
 
 @dataclass(frozen=True)
 class Summary:
-    """What became of a call of `run_study`.
+    """Summary of a call of `run_study`; `str` gives it as text.
 
     Attributes
     ----------
-    finished : runs done in this call.
-    found : runs that were in the store already.
-    failures : runs that failed in this call; they are tried again next time.
-    wall_seconds : from beginning to end.
-    run_seconds : sum over the runs of this call, whichever worker did them.
+    finished : int
+        Number of runs finished in this call.
+    found : int
+        Number of runs that were already in the store.
+    failures : tuple of Failure
+        Runs that failed in this call; they are repeated next time.
+    wall_seconds : float
+        Duration of the call.
+    run_seconds : float
+        Sum of the durations of the runs, over all workers.
     """
 
     finished: int
@@ -33,13 +38,11 @@ class Summary:
 
     def __str__(self) -> str:
         spent, compute = progress.duration(self.wall_seconds), progress.duration(self.run_seconds)
-        lines = [
-            f"{self.finished} runs finished, {self.found} were there already; {spent} ({compute} of computing)"
-        ]
+        lines = [f"{self.finished} runs finished, {self.found} cached; {spent} ({compute} of computing time)"]
         if self.failures:
             first = self.failures[0]
             lines.append(
-                f"{len(self.failures)} failed and will be tried again next time; the first: {first.dataset}, "
+                f"{len(self.failures)} failed and will be repeated next time; the first: {first.dataset}, "
                 f"λ = {first.share:g}, {first.method}, split {first.seed}: {first.error.strip().splitlines()[-1]}"
             )
         return "\n".join(lines)
@@ -53,16 +56,27 @@ def run_study(
     n_jobs: int = 1,
     show_progress: bool = True,
 ) -> Summary:
-    """Do all runs that the store does not hold yet; stop it as you like and call it again to go on.
+    """Run all specs that are not in the store yet.
+
+    A study can be interrupted at any time; the same call continues it.
 
     Parameters
     ----------
-    specs : the study; a spec that comes twice is run once.
-    store_path : the SQLite file, made if it is not there.
-    backend : "serial", "threads", "processes", "dask", the address of a Dask scheduler, a `distributed.Client` or an
-        `Executor`. The numbers do not depend on it.
-    n_jobs : workers to start; -1 means one a core.
-    show_progress : whether to report on stderr.
+    specs : iterable of Spec
+        The study; duplicates are run once.
+    store_path : path-like
+        SQLite file with the results; created if it does not exist.
+    backend : str, distributed.Client or concurrent.futures.Executor, default="serial"
+        "serial", "threads", "processes", "dask", or the address of a Dask scheduler. The results do not depend on it.
+    n_jobs : int, default=1
+        Number of workers; -1 means one per core.
+    show_progress : bool, default=True
+        Whether to report the progress on stderr.
+
+    Returns
+    -------
+    Summary
+        What was run and what failed.
     """
     study = list(dict.fromkeys(specs))
     began = time.monotonic()
@@ -71,7 +85,7 @@ def run_study(
         missing = [spec for spec in study if spec.digest not in done]
         report = progress.show(missing, show_progress)
         finished, seconds = 0, 0.0
-        # Closed at once, whatever happens, so that no worker goes on for nobody.
+        # Closed immediately after an error, so that no worker continues.
         with closing(report), closing(backends.finish(missing, backend, n_jobs)) as outcomes:
             for spec, outcome in outcomes:
                 store.record(spec, outcome)

@@ -1,4 +1,4 @@
-"""One run: load, split, spoil, fit, measure (the protocol of Table 1, Section 5.3 of the paper)."""
+"""One run: load, split, contaminate, fit, measure (the protocol of Table 1, Section 5.3 of the paper)."""
 
 import hashlib
 import platform
@@ -32,9 +32,26 @@ COVERAGE = 0.9  # of the intervals whose observed coverage is reported
 
 
 class Measures(NamedTuple):
-    """How good one reading of a fit is on the judged rows.
+    """Measures of one prediction on the test rows.
 
-    `curve` is RMSE(n), n = 0, 1, …, whose area is `auc`; `mean_alpha` is None but for GCP models.
+    Attributes
+    ----------
+    rmse : float
+        Root mean squared error of the mean.
+    auc : float
+        Area under the curve RMSE(n).
+    nll : float
+        Mean negative log-likelihood.
+    crps : float
+        Continuous ranked probability score.
+    coverage : float
+        Share of labels in the 90 % intervals.
+    robust_r2 : float
+        Robust coefficient of determination.
+    mean_alpha : float or None
+        Mean of α for GCP models, otherwise None.
+    curve : tuple of float
+        RMSE(n) without the n most uncertain rows, n = 0, 1, ….
     """
 
     rmse: float
@@ -47,18 +64,34 @@ class Measures(NamedTuple):
     curve: tuple[float, ...]
 
 
-class Judged(NamedTuple):
-    """Training rows, some with wrong labels, and the rows to be judged on."""
+class SplitRows(NamedTuple):
+    """The rows of a run.
+
+    Attributes
+    ----------
+    X, y : ndarray
+        Training rows, some with wrong labels.
+    X_test, y_test : ndarray
+        Rows to compute the measures on.
+    """
 
     X: FloatArray
     y: FloatArray
-    X_judged: FloatArray
-    y_judged: FloatArray
+    X_test: FloatArray
+    y_test: FloatArray
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run gives: the measures of every reading of its fit. All but the seconds follow from the spec."""
+    """Result of a run. Everything except the seconds is determined by the spec.
+
+    Attributes
+    ----------
+    measures : mapping of str to Measures
+        Measures by the name of the method; two entries if the spec has a `student` name.
+    fit_seconds : float
+        Duration of the fit.
+    """
 
     measures: Mapping[str, Measures]
     fit_seconds: float
@@ -66,7 +99,23 @@ class Result:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run as it is stored: its result, or the traceback of its failure; where and with what it ran."""
+    """A run as it is stored: its result or the traceback of its failure, and where it ran.
+
+    Attributes
+    ----------
+    digest : str
+        Digest of the spec.
+    result : Result or None
+        The result, None if the run failed.
+    error : str or None
+        The traceback if the run failed.
+    seconds : float
+        Duration of the run.
+    host : str
+        Name of the computer.
+    versions : mapping of str to str
+        Versions of the libraries, the code and the processor.
+    """
 
     digest: str
     result: Result | None
@@ -77,20 +126,46 @@ class Outcome:
 
 
 def run(spec: Spec) -> Result:
-    """Fit and measure: a pure function of the spec but for the seconds, on one thread, on any x86-64 processor."""
+    """Fit an estimator and compute its measures, on one thread.
+
+    Except for the seconds, the result depends only on the spec, on any x86-64 processor.
+
+    Parameters
+    ----------
+    spec : Spec
+        Description of the run.
+
+    Returns
+    -------
+    Result
+        Measures and duration of the fit.
+    """
     spec.check()
     with _one_thread():
-        rows = judged_rows(spec)
+        rows = split_rows(spec)
         model = seeded(spec)
         began = time.perf_counter()
         model.fit(rows.X, rows.y)
         seconds = time.perf_counter() - began
-        readings = _readings(spec, metrics.predict_dist(model, rows.X_judged))
-        return Result({name: measure(rows.y_judged, answer) for name, answer in readings.items()}, seconds)
+        readings = _readings(spec, metrics.predict_dist(model, rows.X_test))
+        return Result(
+            {name: measure(rows.y_test, prediction) for name, prediction in readings.items()}, seconds
+        )
 
 
 def attempt(spec: Spec) -> Outcome:
-    """A run whose failure is an outcome, too."""
+    """Run a spec and catch its failure.
+
+    Parameters
+    ----------
+    spec : Spec
+        Description of the run.
+
+    Returns
+    -------
+    Outcome
+        The result, or the traceback.
+    """
     began = time.perf_counter()
     result, error = None, None
     try:
@@ -101,25 +176,25 @@ def attempt(spec: Spec) -> Outcome:
     return Outcome(spec.digest, result, error, seconds, platform.node(), versions())
 
 
-def judged_rows(spec: Spec) -> Judged:
-    """The split and the spoilt training labels of a spec; the same for all methods."""
+def split_rows(spec: Spec) -> SplitRows:
+    """Split the table of a spec and contaminate the training labels; the same for all methods."""
     table = _public(spec.dataset) if isinstance(spec.dataset, str) else spec.dataset
     X, X_test, y, y_test = train_test_split(
         table.X, table.y, test_size=spec.test_size, random_state=spec.seed
     )
-    spoilt = spec.contamination(
+    contaminated = spec.contamination(
         X, y, contamination=spec.share / 100, random_state=spec.stream("contamination")
     )
     if not spec.validation_size:
-        return Judged(X, spoilt.y, X_test, y_test)
+        return SplitRows(X, contaminated.y, X_test, y_test)
     X, X_held, y, y_held = train_test_split(
-        X, spoilt.y, test_size=spec.validation_size, random_state=spec.seed
+        X, contaminated.y, test_size=spec.validation_size, random_state=spec.seed
     )
-    return Judged(X, y, X_held, y_held)
+    return SplitRows(X, y, X_held, y_held)
 
 
 def seeded(spec: Spec) -> Any:
-    """An unfitted copy of the estimator with the run's random streams, on one thread."""
+    """Return an unfitted copy of the estimator with the random seeds of the run, on one thread."""
     model = clone(spec.estimator)
     names = sorted(model.get_params(deep=True))
     chosen: dict[str, int] = {name: spec.stream(name) for name in names if _is(name, "random_state")}
@@ -127,26 +202,26 @@ def seeded(spec: Spec) -> Any:
     return model.set_params(**chosen)
 
 
-def measure(y: FloatArray, answer: Prediction) -> Measures:
-    """Every measure of one prediction."""
-    members = answer.member_mean, answer.member_var
-    interval = answer.interval(COVERAGE)
-    curve = metrics.retention_curve(y, answer.mean, answer.var)
+def measure(y: FloatArray, prediction: Prediction) -> Measures:
+    """Compute all measures of a prediction."""
+    members = prediction.member_mean, prediction.member_var
+    interval = prediction.interval(COVERAGE)
+    curve = metrics.retention_curve(y, prediction.mean, prediction.var)
     return Measures(
-        rmse=metrics.rmse(y, answer.mean),
-        auc=metrics.retention_auc(y, answer.mean, answer.var),
+        rmse=metrics.rmse(y, prediction.mean),
+        auc=metrics.retention_auc(y, prediction.mean, prediction.var),
         nll=metrics.nll(y, *members),
         crps=metrics.crps(y, *members),
         coverage=metrics.coverage(y, interval.lower, interval.upper),
-        robust_r2=metrics.robust_r2(y, answer.mean),
-        mean_alpha=None if answer.member_alpha is None else float(answer.alpha.mean()),
+        robust_r2=metrics.robust_r2(y, prediction.mean),
+        mean_alpha=None if prediction.member_alpha is None else float(prediction.alpha.mean()),
         curve=tuple(np.asarray(curve, dtype=np.float32).tolist()),
     )
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Everything beside the spec that could decide numbers: versions, the code itself, the processor."""
+    """Everything besides the spec that could change the results: versions, the code itself, the processor."""
     found = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in ("levelhead", "numpy", "scipy", "numba", "scikit-learn", "lightgbm"):
         with suppress(PackageNotFoundError):  # trees need LightGBM, networks do not
@@ -155,7 +230,7 @@ def versions() -> dict[str, str]:
 
 
 def _code() -> str:
-    """A digest of this package's sources: two runs of one version may still be of different code."""
+    """A digest of the source files of this package, because runs of one version may use different code."""
     home = Path(levelhead.__file__).parent
     digest = hashlib.sha256()
     for source in sorted(home.rglob("*.py")):
@@ -168,14 +243,14 @@ def _public(name: str) -> datasets.Dataset:
     return datasets.load(name)
 
 
-def _readings(spec: Spec, answer: Prediction) -> dict[str, Prediction]:
-    readings = {spec.method: answer}
+def _readings(spec: Spec, prediction: Prediction) -> dict[str, Prediction]:
+    readings = {spec.method: prediction}
     if spec.student is not None:
-        if answer.member_alpha is None or answer.member_sigma is None:
+        if prediction.member_alpha is None or prediction.member_sigma is None:
             raise ValueError(f"{spec.method} fits no Student's t: only GCP models have a Student variance")
-        alpha, sigma = answer.member_alpha, answer.member_sigma
+        alpha, sigma = prediction.member_alpha, prediction.member_sigma
         spread: NDArray[np.float64] = student_variance(alpha, sigma, finite=True)  # eq. (9)
-        readings[spec.student] = Prediction(answer.member_mean, spread, alpha=alpha, sigma=sigma)
+        readings[spec.student] = Prediction(prediction.member_mean, spread, alpha=alpha, sigma=sigma)
     return readings
 
 
@@ -190,7 +265,7 @@ _limit: Any = None
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Linear algebra on one thread, for several rounds its sums differently; the last run to end lifts the limit."""
+    """Limit linear algebra to one thread, because several threads round sums differently."""
     global _limit_users, _limit
     with _limit_lock:
         if _limit_users == 0:

@@ -1,13 +1,13 @@
-"""What a run is: a frozen description, from which everything else follows.
+"""Specs: frozen descriptions of runs that determine their results.
 
 >>> from levelhead import GCPRegressor
 >>> spec = Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=10))
 >>> spec.digest[:8] == Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=11)).digest[:8]
 False
 
-Two specs are equal if their digests are, and a digest covers all that decides the numbers: the table's numbers, the
-contamination, the protocol and every parameter of the estimator. Threads, verbosity and the estimator's own
-random_state are not part of it: they decide nothing, for a run sets them itself.
+Two specs are equal if their digests are. A digest covers everything that determines the results: the numbers of the
+table, the contamination, the protocol and every parameter of the estimator. `n_jobs`, `verbose` and `random_state` are
+not part of it, because they do not change the results or are set by the run.
 """
 
 import dataclasses
@@ -35,7 +35,17 @@ _SET_BY_THE_RUN = ("random_state", "n_jobs", "verbose")
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """A table of one's own, under the name that the study's tables show."""
+    """Your own table, for use in a study.
+
+    Parameters
+    ----------
+    name : str
+        Name that the tables of the study show; it must not be the name of a public data set.
+    X : array-like of shape (n_samples, n_features)
+        Inputs, finite numbers only.
+    y : array-like of shape (n_samples,)
+        Labels.
+    """
 
     name: str
     X: FloatArray
@@ -44,7 +54,9 @@ class Data:
     def __init__(self, name: str, X: ArrayLike, y: ArrayLike) -> None:
         inputs, labels = _checks.real("X", X), _checks.vector("y", y)
         if inputs.ndim != 2 or len(inputs) != labels.size:
-            raise ValueError(f"X has shape {inputs.shape} but y has {labels.size} rows; give one row a label")
+            raise ValueError(
+                f"X has shape {inputs.shape} but y has {labels.size} rows; give one row per label"
+            )
         if name in TABLES:
             raise ValueError(f"{name!r} is one of the public data sets; choose another name for this table")
         object.__setattr__(self, "name", name)
@@ -61,20 +73,36 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """One fit and its measures: what to load, spoil, fit, and judge.
+    """Description of one run: the data, the wrong labels, the split and the estimator.
 
     Parameters
     ----------
-    dataset : name of a public data set, or a table of one's own.
-    share : λ, the percentage of the training labels that is spoilt.
-    method : what the estimator is called in tables.
-    seed : of the split into training and test rows.
-    estimator : any scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`; copied.
-    contamination : how labels are spoilt; the paper's outliers by default.
-    student : what the Student variance (9) of the same GCP fit is called, if it is to be reported too.
-    test_size : share of the rows that is kept for the test; their labels stay clean.
-    validation_size : if not 0, the test rows stay unseen, and this share of the (contaminated) training rows
-        takes their place: for honest choices of hyperparameters.
+    dataset : str or Data
+        Name of a public data set, or your own table.
+    share : float
+        λ, the percentage of training labels that are wrong, from 0 to 100.
+    method : str
+        Name of the estimator in tables.
+    seed : int
+        Seed of the split into training and test rows.
+    estimator : estimator
+        A scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`. It is copied.
+    contamination : Contamination, default=Replaced()
+        Kind of wrong labels; by default that of the paper.
+    student : str or None, default=None
+        If given, the Student variance (9) of the same GCP fit is reported as well, under this name.
+    test_size : float, default=0.05
+        Share of the rows used for the test. Their labels stay clean.
+    validation_size : float, default=0.0
+        If not 0, this share of the training rows, including wrong labels, is used for the test instead, and the test
+        rows are not used at all. This is for the choice of hyperparameters.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range or the data set is unknown.
+    TypeError
+        If a parameter of the estimator cannot be described by its content.
     """
 
     dataset: str | Data
@@ -101,10 +129,16 @@ class Spec:
         _ = self.digest  # what cannot be described is refused here, and later changes can be noticed
 
     def check(self) -> None:
-        """Refuse to run an estimator that was changed after the spec was made."""
+        """Check that the estimator was not changed after the spec was created.
+
+        Raises
+        ------
+        ValueError
+            If it was changed.
+        """
         if describe(self.estimator) != self.content["estimator"]:
             raise ValueError(
-                f"the estimator of this spec was changed afterwards ({self}); make a new spec instead"
+                f"the estimator of this spec was changed after the spec was created ({self}); create a new spec instead"
             )
 
     @property
@@ -114,7 +148,7 @@ class Spec:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """All that decides the numbers, as plain data."""
+        """Everything that determines the results, as plain data."""
         public = isinstance(self.dataset, str)
         return {
             "protocol": PROTOCOL,
@@ -133,14 +167,24 @@ class Spec:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the content."""
+        """SHA-256 of `content`; specs are equal if their digests are."""
         return hashlib.sha256(_canonical(self.content).encode()).hexdigest()
 
     def stream(self, purpose: str) -> int:
-        """Seed of one of the run's random streams, from the spec's name.
+        """Compute the seed of one of the random streams of the run.
 
-        Labels are spoilt alike for all methods, so that these can be compared pairwise; and the settings of
-        the estimator do not enter, so that those of one method are compared on common random numbers.
+        All methods get the same wrong labels, so that they can be compared pairwise. The parameters of the estimator do
+        not change the seed, so that they are compared with common random numbers.
+
+        Parameters
+        ----------
+        purpose : str
+            "contamination", or the name of a parameter of the estimator such as "random_state".
+
+        Returns
+        -------
+        int
+            Seed.
         """
         shared = [self.dataset_name, float(self.share), describe(self.contamination), int(self.seed)]
         name = shared if purpose == "contamination" else [*shared, self.method]
@@ -158,7 +202,7 @@ class Spec:
 
 
 def describe(value: Any) -> Any:
-    """Plain data that say all about a value that decides numbers; refuses what it cannot look into."""
+    """Describe a value by plain data that determine it; raises TypeError for values that cannot be described."""
     if isinstance(value, np.generic):
         return describe(value.item())
     if isinstance(value, float) and value.is_integer():
@@ -183,7 +227,7 @@ def _describe_object(value: Any) -> Any:
         name = f"{value.__module__}.{value.__qualname__}"
         if "<" in name:
             raise TypeError(
-                f"{name} has no name of its own to tell it apart by; define it at the top of a module"
+                f"{name} cannot be identified by its name; define it at the top level of a module"
             )
         return name
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
@@ -196,7 +240,7 @@ def _describe_object(value: Any) -> Any:
             **{f.name: describe(getattr(value, f.name)) for f in dataclasses.fields(value)},
         }
     raise TypeError(
-        f"a {kind} cannot be described by its content; use numbers, text, arrays, scikit-learn estimators, "
+        f"a {kind} cannot be part of a spec; use numbers, text, arrays, scikit-learn estimators, "
         "frozen dataclasses or functions of a module"
     )
 

@@ -1,4 +1,4 @@
-"""How far a study is: what is done, what failed, what is missing, by data set and method."""
+"""Status of a study: number of runs done, failed and missing, by data set and method."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,15 @@ from levelhead.study.store import Store
 
 
 class Status(NamedTuple):
-    """Runs of one data set and method, each in one of three states."""
+    """Number of runs of one data set and method by state.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Names.
+    done, failed, missing : int
+        Number of runs.
+    """
 
     dataset: str
     method: str
@@ -19,12 +27,19 @@ class Status(NamedTuple):
 
 
 def status(specs: Iterable[Spec], store: Store) -> list[Status]:
-    """A line for every data set and method of a study, in the order of its specs.
+    """Count the runs that are done, failed and missing.
 
     Parameters
     ----------
-    specs : the study.
-    store : where its results are; runs of other studies in it do not count.
+    specs : iterable of Spec
+        The study.
+    store : Store
+        Results; runs of other studies in it do not count.
+
+    Returns
+    -------
+    list of Status
+        One line per data set and method, in the order of the specs.
     """
     study = list(dict.fromkeys(specs))
     done = store.done()

@@ -1,8 +1,7 @@
-"""Results in one SQLite file: each appears whole or not at all, and stays, whatever becomes of the process.
+"""Results in one SQLite file; each run is stored in one transaction.
 
-One process writes: the one that hands out the runs. Others may read at any time. The file belongs on a local
-disk (its write-ahead log does not work over network file systems); with workers on many machines only results
-travel, so this is no restriction.
+Only the process that starts the runs writes. Others may read at any time. The file must be on a local disk, because its
+write-ahead log does not work on network file systems; workers on other computers only send their results.
 """
 
 import csv
@@ -65,7 +64,27 @@ CREATE TABLE measures (
 
 
 class Row(NamedTuple):
-    """The measures of one reading of one finished run."""
+    """The measures of one method in one finished run; the attributes of the spec come first.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the table.
+    share : float
+        λ, the percentage of wrong labels.
+    contamination : str
+        Kind of wrong labels.
+    method : str
+        Name of the method.
+    seed : int
+        Seed of the split.
+    rmse, auc, nll, crps, coverage, robust_r2 : float
+        See `Measures`.
+    mean_alpha : float or None
+        Mean of α, for GCP models.
+    fit_seconds : float
+        Duration of the fit.
+    """
 
     dataset: str
     share: float
@@ -83,7 +102,19 @@ class Row(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A run that failed when it was last tried."""
+    """A run that failed when it was last tried.
+
+    Attributes
+    ----------
+    digest : str
+        Digest of the spec.
+    dataset, share, method, seed
+        As in `Row`.
+    error : str
+        Traceback.
+    host : str
+        Name of the computer.
+    """
 
     digest: str
     dataset: str
@@ -95,11 +126,19 @@ class Failure(NamedTuple):
 
 
 class Store:
-    """The file of a study; use it as a context manager, or close it.
+    """The SQLite file with the results of a study; use it as a context manager, or call `close`.
 
     Parameters
     ----------
-    path : the file, made if it is not there.
+    path : path-like
+        The file; created if it does not exist.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a study of this version, or is damaged.
+    OSError
+        If the file cannot be opened.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -110,10 +149,14 @@ class Store:
             self._prepare_in_turn()
         except sqlite3.OperationalError as error:
             self._connection.close()
-            raise OSError(f"{self.path} can't be opened ({error}); close what holds it, or wait") from error
+            raise OSError(
+                f"{self.path} cannot be opened ({error}); close the program that uses it, or wait"
+            ) from error
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             self._connection.close()
-            raise ValueError(f"{self.path} is no study, or damaged ({error}); choose another file") from error
+            raise ValueError(
+                f"{self.path} is not a file of study results, or is damaged ({error}); choose another file"
+            ) from error
         except ValueError:
             self._connection.close()
             raise
@@ -121,7 +164,7 @@ class Store:
     def _prepare_in_turn(self) -> None:
         """Prepare the file; wait while another connection does.
 
-        The switch to the write-ahead log needs the file for itself, and SQLite does not wait for that by itself.
+        Switching to the write-ahead log needs exclusive access, and SQLite does not wait for it.
         """
         latest = time.monotonic() + _PATIENCE
         while True:
@@ -133,26 +176,36 @@ class Store:
                 time.sleep(0.01)
 
     def _prepare(self) -> None:
-        # Whoever makes the tables marks the file in the same transaction: with tables to be seen, so are the marks.
+        # The tables and the application id are written in one transaction, so a file with tables has the id, too.
         [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         [application] = self._connection.execute("PRAGMA application_id").fetchone()
         [layout] = self._connection.execute("PRAGMA user_version").fetchone()
         if objects and (application != _APPLICATION or layout != _LAYOUT):
-            raise ValueError(f"{self.path} is no study of this version of levelhead; choose another file")
+            raise ValueError(
+                f"{self.path} is not a file of study results of this version of levelhead; choose another file"
+            )
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")  # a finished run outlives a power cut, too
         self._connection.execute("PRAGMA foreign_keys = ON")
         if not objects:
             with self._transaction():
                 [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                if not objects:  # nobody else was faster
+                if not objects:  # no other process was faster
                     for statement in filter(str.strip, _TABLES.split(";")):
                         self._connection.execute(statement)
                     self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                     self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     def record(self, spec: Spec, outcome: Outcome) -> None:
-        """Keep an outcome, in one transaction; it replaces an earlier failure of the same spec."""
+        """Store an outcome in one transaction; it replaces an earlier failure of the same spec.
+
+        Parameters
+        ----------
+        spec : Spec
+            Description of the run.
+        outcome : Outcome
+            Its result or failure.
+        """
         result = outcome.result
         run = (
             spec.digest, spec.dataset_name, spec.share, repr(spec.contamination), spec.method, spec.seed,
@@ -168,11 +221,28 @@ class Store:
                 self._connection.execute(f"INSERT INTO measures VALUES ({_places(values)})", values)
 
     def done(self) -> set[str]:
-        """Digests of the finished runs."""
+        """Return the digests of the finished runs.
+
+        Returns
+        -------
+        set of str
+            Digests.
+        """
         return {d for (d,) in self._all("SELECT digest FROM runs WHERE status = 'done'")}
 
     def failures(self, specs: Iterable[Spec] | None = None) -> list[Failure]:
-        """Runs that failed when last tried, with their tracebacks; all, or those of the given specs."""
+        """Return the runs that failed when they were last tried.
+
+        Parameters
+        ----------
+        specs : iterable of Spec or None, default=None
+            Only runs of these specs; by default all.
+
+        Returns
+        -------
+        list of Failure
+            Failed runs with their tracebacks.
+        """
         chosen = _digests(specs)
         found = self._all(
             "SELECT digest, dataset, share, method, seed, error, host FROM runs WHERE status = 'failed' ORDER BY digest"
@@ -180,7 +250,18 @@ class Store:
         return [Failure(*row) for row in found if chosen is None or row[0] in chosen]
 
     def rows(self, specs: Iterable[Spec] | None = None) -> list[Row]:
-        """A row for every reading of every finished run; all, or those of the given specs."""
+        """Return the measures of the finished runs.
+
+        Parameters
+        ----------
+        specs : iterable of Spec or None, default=None
+            Only runs of these specs; by default all.
+
+        Returns
+        -------
+        list of Row
+            One row per method and run, sorted by data set, λ, contamination, method and split.
+        """
         chosen = _digests(specs)
         columns = ", ".join(
             f"m.{c}" if c in Measures._fields or c == "method" else f"r.{c}" for c in Row._fields
@@ -194,7 +275,24 @@ class Store:
     def curves(
         self, dataset: str, share: float, method: str, specs: Iterable[Spec] | None = None
     ) -> list[FloatArray]:
-        """The curves RMSE(n) of one cell, in the order of the split seeds; of all runs, or of the given specs."""
+        """Return the curves RMSE(n) of one data set, λ and method.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the table.
+        share : float
+            λ, the percentage of wrong labels.
+        method : str
+            Name of the method.
+        specs : iterable of Spec or None, default=None
+            Only runs of these specs; by default all.
+
+        Returns
+        -------
+        list of ndarray
+            One curve per run, sorted by the seed of the split.
+        """
         chosen = _digests(specs)
         found = self._all(
             "SELECT r.digest, m.curve FROM runs r JOIN measures m ON m.digest = r.digest "
@@ -212,7 +310,18 @@ class Store:
     def each_curve(
         self, specs: Iterable[Spec] | None = None
     ) -> Iterator[tuple[str, float, str, str, int, FloatArray]]:
-        """Data set, λ, contamination, method, split and RMSE(n) of every reading, those of a cell together."""
+        """Iterate over the curves RMSE(n) of all runs; those of one cell follow each other.
+
+        Parameters
+        ----------
+        specs : iterable of Spec or None, default=None
+            Only runs of these specs; by default all.
+
+        Yields
+        ------
+        tuple
+            Data set, λ, contamination, method, seed of the split, and RMSE(n) as an array.
+        """
         chosen = _digests(specs)
         found = self._all(
             "SELECT r.digest, r.dataset, r.share, r.contamination, m.method, r.seed, m.curve FROM runs r "
@@ -235,13 +344,13 @@ class Store:
         self.close()
 
     def _all(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """The rows of an answer, one by one."""
+        """Yield the rows that a query returns."""
         with self._sound():
             yield from self._connection.execute(query, values)
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Says which file is damaged or out of reach, and what to do."""
+        """Name the file, and what to do, if it is damaged or not accessible."""
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -249,9 +358,9 @@ class Store:
             if code == sqlite3.SQLITE_CONSTRAINT_NOTNULL:  # what was to be stored is wrong, not the file
                 raise
             if code & 0xFF in _OUT_OF_REACH:
-                raise OSError(f"{self.path} can't be used ({error}); look at its disk") from error
+                raise OSError(f"{self.path} cannot be used ({error}); check its disk") from error
             raise ValueError(
-                f"{self.path} is damaged ({error}); use a copy of it, or begin a new study in another file"
+                f"{self.path} is damaged ({error}); use a backup, or start a new study in another file"
             ) from error
 
     @contextmanager
@@ -267,7 +376,15 @@ class Store:
 
 
 def write_csv(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
-    """Rows as a compact table of text; seven digits are enough for every page made from it."""
+    """Write rows to a CSV file, with seven significant digits.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Results.
+    path : path-like
+        File to write.
+    """
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Row._fields)
@@ -275,11 +392,29 @@ def write_csv(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
 
 
 def read_csv(path: str | os.PathLike[str]) -> list[Row]:
-    """What `write_csv` wrote."""
+    """Read a file written by `write_csv`.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV file.
+
+    Returns
+    -------
+    list of Row
+        Results.
+
+    Raises
+    ------
+    ValueError
+        If the file has other columns.
+    """
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != Row._fields:
-            raise ValueError(f"{path} has the columns {reader.fieldnames}; a study's are {list(Row._fields)}")
+            raise ValueError(
+                f"{path} has the columns {reader.fieldnames}; results of a study have {list(Row._fields)}"
+            )
         return [_parsed(line) for line in reader]
 
 

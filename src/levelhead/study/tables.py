@@ -30,7 +30,17 @@ SHOWN = {
 
 
 class Cell(NamedTuple):
-    """Mean and standard deviation of a measure over the splits of one method, and whether it is bold."""
+    """Summary of a measure over the splits of one method.
+
+    Attributes
+    ----------
+    mean, std : float
+        Mean and standard deviation over the splits.
+    n_splits : int
+        Number of splits.
+    bold : bool
+        Whether no other method is significantly better.
+    """
 
     mean: float
     std: float
@@ -40,27 +50,56 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """A table before it is drawn: a title, the heads of its columns, and lines of cells, each with a flag for bold."""
+    """A table before it is formatted.
+
+    Attributes
+    ----------
+    title : str
+        Title.
+    heads : tuple of str
+        Column headings.
+    lines : tuple
+        For each line its name and its cells, each a text and whether it is bold.
+    """
 
     title: str
     heads: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...]
 
     def draw(self, style: Style) -> str:
-        """The table in one of the styles."""
+        """Format the table.
+
+        Parameters
+        ----------
+        style : {"text", "markdown", "latex", "html"}
+            Format.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         if style not in _STYLES:
             raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
         return _STYLES[style](self)
 
 
 def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style: Style = "text") -> str:
-    """The layout of Table 1: for every λ a line a method, and for every data set a column a measure.
+    """Format results in the layout of Table 1: for every λ one line per method and one column per data set and measure.
 
     Parameters
     ----------
-    rows : from `Store.rows` or `read_csv`; of one contamination.
-    measures : any of "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha", "fit_seconds".
-    style : "text", "markdown", "latex" or "html". In text, an asterisk stands for bold.
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+    measures : sequence of str, default=("rmse", "auc")
+        Any of "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha", "fit_seconds".
+    style : {"text", "markdown", "latex", "html"}, default="text"
+        Format. In text, an asterisk marks bold.
+
+    Returns
+    -------
+    str
+        The table.
     """
     stored = list(rows)
     found = {measure: cells(stored, measure) for measure in measures}
@@ -69,7 +108,25 @@ def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style:
 
 
 def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cell]:
-    """Every cell by (data set, λ, method)."""
+    """Summarise a measure over the splits.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+    measure : str
+        Name of the measure, as for `table`.
+
+    Returns
+    -------
+    dict
+        A `Cell` for each (data set, λ, method).
+
+    Raises
+    ------
+    ValueError
+        If the measure is unknown, the rows have several contaminations, or a split occurs twice.
+    """
     if measure not in Row._fields[5:]:
         raise ValueError(f"there is no measure {measure!r}; choose one of {', '.join(Row._fields[5:])}")
     columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
@@ -81,12 +138,14 @@ def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cel
             by_seed = columns.setdefault((row.dataset, row.share), {}).setdefault(row.method, {})
             if row.seed in by_seed:
                 raise ValueError(
-                    f"{row.dataset}, λ = {row.share:g}, {row.method} has split {row.seed} twice (another recipe?); "
-                    "choose the rows of one study: Store.rows(specs)"
+                    f"{row.dataset}, λ = {row.share:g}, {row.method} has split {row.seed} twice (with another "
+                    "estimator?); choose the rows of one study: Store.rows(specs)"
                 )
             by_seed[row.seed] = value
     if len(contaminations) > 1:
-        raise ValueError(f"rows of several contaminations ({', '.join(sorted(contaminations))}); choose one")
+        raise ValueError(
+            f"the rows have several contaminations ({', '.join(sorted(contaminations))}); choose one"
+        )
     return {
         (dataset, share, method): cell
         for (dataset, share), column in sorted(columns.items(), key=lambda item: item[0])
@@ -109,12 +168,23 @@ def _cell(values: Sequence[float], bold: bool) -> Cell:
 
 
 def best_methods(column: Mapping[str, Mapping[int, float]]) -> set[str]:
-    """Methods than which no other is significantly better, given a loss by method and split."""
+    """Find the methods that no other method beats significantly.
+
+    Parameters
+    ----------
+    column : mapping
+        For each method a mapping from split to loss.
+
+    Returns
+    -------
+    set of str
+        Names of the methods.
+    """
     return {m for m in column if not any(significantly_lower(column[o], column[m]) for o in column if o != m)}
 
 
 def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
-    """Whether `one` is lower by a two-sided paired t-test on the splits that both have."""
+    """Whether `one` is lower than `other` by a two-sided paired t-test on the splits that both have."""
     shared = sorted(one.keys() & other.keys())
     difference = np.array([one[seed] - other[seed] for seed in shared])
     if difference.size < 2 or difference.mean() >= 0:
@@ -149,7 +219,7 @@ def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], share: flo
 
 
 def _fewer(column: Sequence[int], usual: int) -> str:
-    """What to say of a column some of whose cells stand on fewer splits than those of the others."""
+    """A note for a column in which some cells have fewer splits than in the other columns."""
     few = sorted(set(column))
     if not few or few[0] == usual:
         return ""
@@ -162,7 +232,7 @@ def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:
 
 
 def in_order(methods: set[str]) -> list[str]:
-    """Methods in the paper's order, then trees, then others by name."""
+    """Sort methods: those of the paper first, then trees, then others by name."""
     from levelhead.study.paper import table1
     from levelhead.study.paper import trees as boosting
 
@@ -178,7 +248,7 @@ def _shown(cell: Cell | None, decimals: int) -> tuple[str, bool]:
 
 
 def _decimals(means: Sequence[float]) -> int:
-    """Two, as the paper, or as many as give the typical number three digits."""
+    """Two decimals as in the paper, or more if needed to show three digits of the typical number."""
     typical = float(np.median(np.abs(means))) if means else 0.0
     return 2 if typical == 0 else int(np.clip(2 - np.floor(np.log10(typical)), 2, 6))
 

@@ -1,4 +1,4 @@
-"""Files and frames as tables with a meaning: reading, separators and number formats, what to leave out."""
+"""Reading tables: file formats, separators and number formats, and which columns are features."""
 
 from levelhead.tables.dialect import TableError
 from levelhead.tables.reading import TrainingTable, choose, pieces, read, training_table

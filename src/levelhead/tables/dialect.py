@@ -1,4 +1,4 @@
-"""Finds out how a text table is written: compression, encoding, separator, decimal mark."""
+"""Detects how a text table is written: compression, encoding, separator, decimal mark."""
 
 import bz2
 import csv
@@ -28,7 +28,7 @@ _POINT_CELL = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))([e
 
 
 class TableError(ValueError):
-    """A file that cannot be read as the table it should be; the message says what to do."""
+    """A file that cannot be read as a table; the message says what to do."""
 
 
 class Dialect(NamedTuple):
@@ -36,10 +36,16 @@ class Dialect(NamedTuple):
 
     Attributes
     ----------
-    compression : pandas' name of it, or None.
-    separator : one character, or a pattern for blanks.
-    decimal : "." or ",".
-    ragged_end : whether every line ends with a separator that means nothing.
+    compression : str or None
+        Compression, by its name in pandas.
+    encoding : str
+        Encoding of the text.
+    separator : str
+        One character, or a regular expression for blanks.
+    decimal : {".", ","}
+        Decimal mark.
+    ragged_end : bool
+        Whether every line ends with an extra separator.
     """
 
     compression: str | None
@@ -50,34 +56,61 @@ class Dialect(NamedTuple):
 
 
 def detect(path: Path) -> Dialect:
-    """The dialect of a file, from its first quarter of a megabyte."""
+    """Detect the dialect of a file from its first 256 kB.
+
+    Parameters
+    ----------
+    path : Path
+        Text table, possibly compressed.
+
+    Returns
+    -------
+    Dialect
+        How the table is written.
+
+    Raises
+    ------
+    TableError
+        If the file is empty, damaged, has no header or is not text.
+    """
     compression = compression_of(path)
     sample, complete = _sample(path, compression)
     encoding = _encoding(sample)
     text = sample.decode(encoding, errors="replace")
     if "\0" in text:
-        raise TableError(f"{path} is no text table: it holds zero bytes; give CSV or Parquet")
+        raise TableError(f"{path} is not a text file: it contains zero bytes; give CSV or Parquet")
     if not complete:
         text = text[: text.rfind("\n") + 1] or text  # the last line may be cut
     try:
         separator, rows = _separator(text)
     except csv.Error as error:
         raise TableError(
-            f"{path} cannot be split into cells ({error}); is a quotation mark left open?"
+            f"{path} cannot be split into cells ({error}); is a closing quotation mark missing?"
         ) from error
     if not rows:
         raise TableError(f"{path} is empty")
     header, body = rows[0], rows[1:]
     if all(_is_number(cell) for cell in header):
         raise TableError(
-            f"{path} has no header: its first line holds only numbers; put column names above it"
+            f"{path} has no header: its first line contains only numbers; add a line with the column names"
         )
     extra = {len(row) for row in body} == {len(header) + 1} and not any(row[-1].strip() for row in body)
     return Dialect(compression, encoding, separator, _decimal(body), extra)
 
 
 def compression_of(path: Path) -> str | None:
-    """How a file is compressed, by its first bytes, whatever its name says."""
+    """Detect the compression of a file by its first bytes, whatever its name.
+
+    Parameters
+    ----------
+    path : Path
+        File.
+
+    Returns
+    -------
+    str or None
+        Name of the compression, or None.
+    """
     with path.open("rb") as file:
         start = file.read(8)
     for magic, name in _MAGIC.items():
@@ -92,7 +125,7 @@ def _sample(path: Path, compression: str | None) -> tuple[bytes, bool]:
             sample = file.read(_SAMPLE)
             return sample, len(sample) < _SAMPLE
     except (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise TableError(f"{path} is damaged or cut short ({error})") from error
+        raise TableError(f"{path} is damaged or truncated ({error})") from error
 
 
 def _opened(path: Path, compression: str | None) -> Any:
@@ -109,7 +142,7 @@ def _opened(path: Path, compression: str | None) -> Any:
             )
             raise TableError(f"{path} is {found}, not one table; save it as CSV or Parquet")
         return archive.open(names[0])
-    raise TableError(f"{path} is compressed with {compression}, which is not read here; use gzip")
+    raise TableError(f"{path} is compressed with {compression}, which is not supported; use gzip")
 
 
 def _encoding(sample: bytes) -> str:

@@ -1,4 +1,4 @@
-r"""Reads tables as people have them: CSV with any separator, compressed or not, and Parquet.
+r"""Reading of tables: CSV with any separator, compressed or not, and Parquet.
 
 >>> import tempfile, pathlib
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -11,8 +11,8 @@ r"""Reads tables as people have them: CSV with any separator, compressed or not,
 ("rent: left out 1 row whose label is not a number: row 2 ('unknown')",)
 
 Numbers may have thousands separators and a decimal comma; empty cells, `NA`, `?`, `-`, spreadsheet errors and
-infinities are missing values; a first column without a name is an index and is dropped, and so is a column that
-only names the rows. Rows are counted from 1, the header not counted. Needs the extra `cli`.
+infinities are missing values. A first column without a name is an index and is dropped, and so is a column that only
+identifies the rows. Rows are counted from 1, without the header. Needs the extra `cli`.
 """
 
 import difflib
@@ -60,12 +60,18 @@ class TrainingTable(NamedTuple):
 
     Attributes
     ----------
-    X : frame of the inputs.
-    y : labels.
-    row : number of each row in the file, from 1.
-    identity : what the id column says of each row, or None.
-    remarks : what was left out or read with a grain of salt, in words.
-    frame : the table as it was read, with all its rows and columns.
+    X : pandas.DataFrame
+        Inputs.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    row : ndarray of int of shape (n_samples,)
+        Row number in the file, counted from 1 without the header.
+    identity : ndarray of shape (n_samples,) or None
+        Content of the id column.
+    remarks : tuple of str
+        What was left out or read as missing, one sentence each.
+    frame : pandas.DataFrame
+        The whole table as it was read.
     """
 
     X: Frame
@@ -84,37 +90,65 @@ def training_table(
     drop: Collection[str] = (),
     keep: Collection[str] | Literal["all"] = (),
 ) -> TrainingTable:
-    """Read inputs and labels; rows whose label is missing or no number are left out and named.
+    """Read inputs and labels from a file; rows without a numeric label are left out and reported.
 
     Parameters
     ----------
-    path : CSV or Parquet.
-    target : column of the labels.
-    id_column : column that names the rows; it is no input.
-    drop : other columns that are no inputs.
-    keep : columns that are inputs although they look like names of the rows, or "all".
+    path : path-like
+        CSV or Parquet file.
+    target : str
+        Column with the labels.
+    id_column : str or None, default=None
+        Column that identifies the rows; not used as a feature.
+    drop : collection of str, default=()
+        Other columns that are not used as features.
+    keep : collection of str or "all", default=()
+        Columns to use as features although they look like row identifiers.
+
+    Returns
+    -------
+    TrainingTable
+        Inputs, labels, row numbers and remarks.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, a column does not exist, or there is no label or no feature.
     """
     frame = read(path)
     choose(frame, () if keep == "all" else keep, path)
-    aside = [target, *([id_column] if id_column is not None else []), *drop]
-    choose(frame, aside, path)
+    excluded = [target, *([id_column] if id_column is not None else []), *drop]
+    choose(frame, excluded, path)
     y, remarks = _labels(frame[target], target)
     kept = np.flatnonzero(np.isfinite(y))
     if not kept.size:
-        raise TableError(f"{path}: column {target!r} holds no number, so it cannot be the target")
-    inputs = frame.drop(columns=list(dict.fromkeys(aside)))
+        raise TableError(f"{path}: column {target!r} contains no numbers, so it cannot be the target")
+    inputs = frame.drop(columns=list(dict.fromkeys(excluded)))
     if not inputs.shape[1]:
         raise TableError(
-            f"{path} has no column besides {', '.join(map(repr, aside))} to predict {target!r} from"
+            f"{path} has no column besides {', '.join(map(repr, excluded))} to predict {target!r} from"
         )
     inputs, more = _with_numbers(inputs.iloc[kept].reset_index(drop=True), kept)
-    inputs, names = (inputs, []) if keep == "all" else _without_names(inputs, keep)
+    inputs, names = (inputs, []) if keep == "all" else _without_identifiers(inputs, keep)
     identity = None if id_column is None else frame[id_column].to_numpy()[kept]
     return TrainingTable(inputs, y[kept], kept + 1, identity, (*remarks, *more, *names), frame)
 
 
 def read(path: str | Path) -> Frame:
-    """A whole table; cells of a CSV stay text, so that nothing is lost, but for numbers in plain notation."""
+    """Read a whole table.
+
+    Cells of a CSV file stay text, so that nothing is lost; numbers are written in plain notation ("1234.5").
+
+    Parameters
+    ----------
+    path : path-like
+        CSV or Parquet file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table.
+    """
     frames = list(pieces(path))
     return frames[0] if len(frames) == 1 else _pandas().concat(frames, ignore_index=True)
 
@@ -122,15 +156,27 @@ def read(path: str | Path) -> Frame:
 def pieces(
     path: str | Path, rows: int = _PIECE, progress: Callable[[float], None] | None = None
 ) -> Iterator[Frame]:
-    """The table in pieces of at most so many rows, in bounded memory.
+    """Read a table in chunks, with bounded memory.
 
-    `progress` is told the share of the file that has been read. A table without rows is one empty piece.
+    Parameters
+    ----------
+    path : path-like
+        CSV or Parquet file.
+    rows : int, default=50000
+        Largest number of rows of a chunk.
+    progress : callable or None, default=None
+        Called after each chunk with the fraction of the file that has been read.
+
+    Yields
+    ------
+    pandas.DataFrame
+        A chunk of the table. A table without rows gives one empty chunk.
     """
     path = Path(path)
     if path.is_dir():
         raise TableError(f"{path} is a folder; give a CSV or Parquet file")
     if not path.exists():
-        raise TableError(f"there is no file {path}")
+        raise TableError(f"{path} does not exist")
     with path.open("rb") as file:
         parquet = file.read(4) == b"PAR1"
     made = _parquet_pieces(path, rows) if parquet else _csv_pieces(path, rows)
@@ -141,7 +187,27 @@ def pieces(
 
 
 def choose(frame: Frame, names: Collection[str], path: str | Path) -> Frame:
-    """The columns of these names; for one that is missing, the error suggests the nearest name."""
+    """Select columns of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Table.
+    names : collection of str
+        Columns to select.
+    path : path-like
+        File of the table, for the error message.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The selected columns.
+
+    Raises
+    ------
+    TableError
+        If a column does not exist; the message suggests the nearest name.
+    """
     present = list(map(str, frame.columns))
     for name in names:
         if name not in present:
@@ -182,21 +248,19 @@ def _csv_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
         except pandas.errors.EmptyDataError as error:
             raise TableError(f"{path} is empty") from error
         except pandas.errors.ParserError as error:
-            raise TableError(f"{path}: {_in_words(error)}") from error
+            raise TableError(f"{path}: {_message(error)}") from error
         except UnicodeDecodeError as error:
-            raise TableError(
-                f"{path} is neither UTF-8 nor one other encoding throughout; save it as UTF-8"
-            ) from error
+            raise TableError(f"{path} is not UTF-8 and mixes encodings; save it as UTF-8") from error
         except (EOFError, OSError) as error:
-            raise TableError(f"{path} is damaged or cut short ({error})") from error
+            raise TableError(f"{path} is damaged or truncated ({error})") from error
 
 
-def _in_words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
     if found is None:
         return str(error).strip()
     expected, line, cells = found.groups()
-    return f"line {line} has {cells} cells where {expected} are expected; mend or remove it"
+    return f"line {line} has {cells} cells where {expected} are expected; fix or remove it"
 
 
 def _parquet_pieces(path: Path, rows: int) -> Iterator[tuple[Frame, float]]:
@@ -241,7 +305,7 @@ def _plain(column: Any, decimal: str) -> Any:
 
 
 def _typed(frame: Frame) -> Frame:
-    """A frame with its index gone, infinities missing and decimals as floats."""
+    """Remove the index, read infinities as missing and convert decimals to floats."""
     pandas = _pandas()
     frame = frame.reset_index(drop=True)
     frame.columns = [str(name) for name in frame.columns]
@@ -255,23 +319,23 @@ def _typed(frame: Frame) -> Frame:
 
 
 def _labels(column: Any, target: str) -> tuple[FloatArray, list[str]]:
-    """Labels, NaN where there is none, and what to say of those."""
+    """Labels, NaN where there is none, and remarks about the rows without one."""
     numbers = _pandas().to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     numbers = np.where(np.isfinite(numbers), numbers, np.nan)
     missing = column.isna().to_numpy()
-    strange = np.flatnonzero(np.isnan(numbers) & ~missing)
+    not_numeric = np.flatnonzero(np.isnan(numbers) & ~missing)
     remarks = []
     if missing.any():
-        rows = _rows(np.flatnonzero(missing))
+        rows = _row_list(np.flatnonzero(missing))
         remarks.append(f"{target}: left out {_count(int(missing.sum()))} without a label: {rows}")
-    if strange.size:
-        rows = _rows(strange, column)
-        remarks.append(f"{target}: left out {_count(strange.size)} whose label is not a number: {rows}")
+    if not_numeric.size:
+        rows = _row_list(not_numeric, column)
+        remarks.append(f"{target}: left out {_count(not_numeric.size)} whose label is not a number: {rows}")
     return numbers, remarks
 
 
 def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[str]]:
-    """Text columns (almost) all of whose cells are numbers, as numbers."""
+    """Convert text columns whose cells are almost all numbers."""
     pandas = _pandas()
     columns, remarks = {}, []
     for name in frame.columns:
@@ -279,13 +343,13 @@ def _with_numbers(frame: Frame, place: NDArray[np.intp]) -> tuple[Frame, list[st
         if not _is_text(column):
             continue
         numbers = pandas.to_numeric(column, errors="coerce")
-        strange = np.flatnonzero((numbers.isna() & column.notna()).to_numpy())
-        if strange.size <= (1 - _MOSTLY) * column.notna().sum():
+        not_numeric = np.flatnonzero((numbers.isna() & column.notna()).to_numpy())
+        if not_numeric.size <= (1 - _MOSTLY) * column.notna().sum():
             columns[name] = numbers
-            if strange.size:
-                rows = _rows(strange, column, place)
+            if not_numeric.size:
+                rows = _row_list(not_numeric, column, place)
                 remarks.append(
-                    f"{name}: {_count(strange.size, 'cell')} read as missing, not being a number: {rows}"
+                    f"{name}: {_count(not_numeric.size, 'cell')} read as missing (not a number): {rows}"
                 )
     return pandas.DataFrame(columns), remarks
 
@@ -296,19 +360,19 @@ def _is_text(column: Any) -> bool:
     return bool(types.is_string_dtype(column) or types.infer_dtype(column, skipna=True) == "string")
 
 
-def _without_names(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str]]:
-    """Columns other than those that only name the rows, from which nothing can be learnt, but much by heart."""
-    names = [name for name in frame.columns if name not in keep and _names_rows(frame[name])]
+def _without_identifiers(frame: Frame, keep: Collection[str]) -> tuple[Frame, list[str]]:
+    """Remove columns that only identify the rows: a model could only memorise them."""
+    names = [name for name in frame.columns if name not in keep and _identifies_rows(frame[name])]
     if not names or len(names) == frame.shape[1]:
         return frame, []
     return frame.drop(columns=names), [
-        f"{name}: left out, for it only names the rows (no two are alike); --keep {name} makes it an input"
+        f"{name}: not used as a feature, it only identifies the rows (all values differ); --keep {name} uses it"
         for name in names
     ]
 
 
-def _names_rows(column: Any) -> bool:
-    """Whether every cell differs, and the cells are single words that are no dates, or numbers called an id."""
+def _identifies_rows(column: Any) -> bool:
+    """Whether all cells differ and are single words (but not dates), or integers in a column named like an id."""
     pandas = _pandas()
     if len(column) < _FEW or not column.is_unique:
         return False
@@ -322,7 +386,7 @@ def _names_rows(column: Any) -> bool:
     return not cells.str.strip().str.contains(r"\s").any() and bool(dates.isna().mean() > 0.5)
 
 
-def _rows(index: NDArray[np.intp], column: Any = None, place: NDArray[np.intp] | None = None) -> str:
+def _row_list(index: NDArray[np.intp], column: Any = None, place: NDArray[np.intp] | None = None) -> str:
     """The first few rows by their number in the file, with what they hold."""
     numbers = index if place is None else place[index]
     cells = [""] * len(index) if column is None else [f" ({column.iloc[i]!r})" for i in index[:_SHOWN]]

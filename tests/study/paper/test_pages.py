@@ -10,7 +10,7 @@ from levelhead.study import Row, write_csv
 from levelhead.study.curves import Curve, write_curves
 from levelhead.study.paper import synthetic_fits
 from levelhead.study.paper.grid_search import Choice, chosen, found, read_choices, write_choices
-from levelhead.study.paper.pages import beside_table1, write_pages
+from levelhead.study.paper.pages import with_table1, write_pages
 from levelhead.study.paper.published import table1
 from levelhead.study.paper.synthetic_fits import Point
 from levelhead.study.paper.table1 import SEEDS, BayesHyperparameters, Hyperparameters, table1_specs
@@ -52,7 +52,7 @@ def test_tables_of_an_unfinished_study(folder, tmp_path):
         boston,
     )
     summary = (tables / "table1_summary.md").read_text()
-    assert "Some cells stand on fewer than 50 splits: boston (5), concrete (5)" in summary
+    assert "Some cells have fewer than 50 splits: boston (5), concrete (5)" in summary
     assert "power (2 to 5)" in summary
     assert "| GCP, RMSE | 25 | 24 | 24 | 0 | 1 |" in summary
     assert "| all | 380 | 379 | 379 | 0 | 1 |" in summary
@@ -99,7 +99,7 @@ def test_other_wrong_labels_start_from_the_clean_cells_of_the_same_splits():
     beyond = [
         r._replace(contamination=kind, share=30.0) for r in mine if r.share == 5 and r.seed in SEEDS[:2]
     ]
-    [(name, rows)] = beside_table1(beyond, table1).items()
+    [(name, rows)] = with_table1(beyond, table1).items()
     assert name == "one-sided cluster"
     assert {(r.share, r.contamination) for r in rows} == {
         (0.0, kind),
@@ -107,7 +107,7 @@ def test_other_wrong_labels_start_from_the_clean_cells_of_the_same_splits():
     }  # other λ hold other labels
     assert {r.seed for r in rows} == set(SEEDS[:2])
     more = [r._replace(share=30.0) for r in mine if r.share == 5]
-    assert {r.share for r in beside_table1(more, table1)["replaced"]} == {0, 5, 10, 15, 20, 30}
+    assert {r.share for r in with_table1(more, table1)["replaced"]} == {0, 5, 10, 15, 20, 30}
 
 
 def test_choices_survive_the_file_and_make_specs(tmp_path):
@@ -127,5 +127,5 @@ def test_choices_survive_the_file_and_make_specs(tmp_path):
     [spec] = table1_specs(["power"], [5], ["Beta_Bayes"], [1], hyperparameters=settings)
     assert (spec.estimator.beta, spec.estimator.noise_std) == (0.2, 2.0)
     (tmp_path / "x.csv").write_text("a\n")
-    with pytest.raises(ValueError, match="holds no choices"):
+    with pytest.raises(ValueError, match="contains no choices"):
         read_choices(tmp_path / "x.csv")

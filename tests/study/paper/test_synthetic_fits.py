@@ -44,5 +44,5 @@ def test_from_a_file(points, tmp_path):
     ]
     np.testing.assert_allclose(spreads.lines[1].get_ydata(), [p.std for p in again if p.kind == "EnsGCP"])
     (tmp_path / "other.csv").write_text("x\n1\n")
-    with pytest.raises(ValueError, match="holds no fits"):
+    with pytest.raises(ValueError, match="contains no fits"):
         synthetic_fits.read(tmp_path / "other.csv")

@@ -1,17 +1,17 @@
-"""The slice meets its marks where ours is near the paper, on all splits; and it says so where not."""
+"""The slice meets its targets where ours is near the paper, on all splits; and it says so where not."""
 
 import pytest
 
 from levelhead.study.paper.published import table1
 from levelhead.study.paper.table1 import SEEDS
-from levelhead.study.paper.targets import MARKS, marks, slice_specs
+from levelhead.study.paper.targets import TARGETS, check_targets, slice_specs
 from levelhead.study.store import Row
 
 
 def rows(shift: float, n_splits: int = 50) -> list[Row]:
     """Results off the paper's by so many of its standard errors."""
     found = []
-    for method in MARKS:
+    for method in TARGETS:
         fact = table1()["boston", 5.0, method]
         rmse = fact.rmse + shift * fact.rmse_std / 50**0.5
         for seed in SEEDS[:n_splits]:
@@ -30,12 +30,12 @@ def test_the_slice_is_two_methods_on_all_splits():
     ("shift", "missed"), [(0.0, set()), (0.9, set()), (-1.2, {"EnsGCP"}), (1.7, {"GCP", "EnsGCP"})]
 )
 def test_marks(shift, missed):
-    found = marks(rows(shift))
+    found = check_targets(rows(shift))
     assert {m.cell.method for m in found if not m.met} == missed
     assert all(m.met for m in found if m.cell.measure == "auc")
 
 
 def test_fewer_splits_meet_no_mark():
-    assert not any(m.met for m in marks(rows(0.0, n_splits=49)))
+    assert not any(m.met for m in check_targets(rows(0.0, n_splits=49)))
     with pytest.raises(ValueError, match="found 2 of 4 cells"):
-        marks([row for row in rows(0.0) if row.method == "GCP"])
+        check_targets([row for row in rows(0.0) if row.method == "GCP"])

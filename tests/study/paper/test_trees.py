@@ -7,7 +7,7 @@ pytest.importorskip("lightgbm")
 
 from levelhead.study.paper.table1 import SEEDS, table1_specs
 from levelhead.study.paper.trees import METHODS, boosting_specs, specs_of
-from levelhead.study.runs import judged_rows
+from levelhead.study.runs import split_rows
 from levelhead.study.specs import Data, Spec
 
 
@@ -31,8 +31,8 @@ def test_a_run_on_a_table_of_ones_own():
     X = rng.normal(size=(120, 2))
     (first, *_) = boosting_specs(["yacht"], [10], METHODS[:1], SEEDS[:1])
     spec = Spec(Data("mine", X, np.sign(X[:, 0])), 10, "GCPBoost", 1, first.estimator.set_params(max_iter=20))
-    rows = judged_rows(spec)
-    assert np.isfinite(spec.estimator.fit(rows.X, rows.y).predict(rows.X_judged)).all()
+    rows = split_rows(spec)
+    assert np.isfinite(spec.estimator.fit(rows.X, rows.y).predict(rows.X_test)).all()
 
 
 def test_a_method_that_is_none_is_refused():

@@ -32,7 +32,7 @@ def test_the_table_shows_quartiles_and_marks_the_nearest_to_one(tmp_path):
     drawn = summary(again)
     assert "over 3 draws" in drawn
     assert "| ε known: V\\_far | **0.99 (0.94 to 1.04)** |" in drawn
-    assert "0.60 (0.55 to 0.65; no answer for 25% of the rows)" in drawn
+    assert "0.60 (0.55 to 0.65; no solution for 25% of the rows)" in drawn
     (tmp_path / "x.csv").write_text("a\n")
-    with pytest.raises(ValueError, match="holds no ratios"):
+    with pytest.raises(ValueError, match="contains no ratios"):
         read(tmp_path / "x.csv")

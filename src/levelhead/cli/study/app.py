@@ -10,7 +10,7 @@ study_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="The paper's experiments: run Table 1 or a part of it, and make its tables and figures.",
+    help="Run the experiments of the paper (Table 1 and others), and write their tables and figures.",
 )
 
 _EXAMPLES = {

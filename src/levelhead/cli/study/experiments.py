@@ -5,55 +5,55 @@ from pathlib import Path
 from typing import Any
 
 from levelhead.cli import options, output, screen
-from levelhead.cli.study import options as own
+from levelhead.cli.study import options as study_options
 from levelhead.cli.study import selection
-from levelhead.cli.study.running import computed, tell, unfinished
+from levelhead.cli.study.running import print_summary, resumable, run_missing
 
 
 @screen.command
 def beyond(
-    datasets: own.Datasets = None,
-    methods: own.Methods = None,
-    splits: own.Splits = 50,
-    store: own.StoreFile = Path("beyond.db"),
-    backend: own.Backend = "processes",
-    dask: own.Dask = None,
-    jobs: own.Jobs = -1,
+    datasets: study_options.Datasets = None,
+    methods: study_options.Methods = None,
+    splits: study_options.Splits = 50,
+    store: study_options.StoreFile = Path("beyond.db"),
+    backend: study_options.Backend = "processes",
+    dask: study_options.Dask = None,
+    jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Run what the paper did not try: λ = 30 and 40, a one-sided cluster of wrong labels, swapped labels."""
+    """Run experiments beyond the paper: λ = 30 and 40, a one-sided cluster of wrong labels, and swapped labels."""
     from levelhead.study.paper.beyond import beyond_specs
     from levelhead.study.paper.table1 import DATASETS, SEEDS
 
-    chosen = selection.part(datasets, None, methods)
+    chosen = selection.select(datasets, None, methods)
     specs = list(beyond_specs(chosen.datasets or DATASETS, chosen.known_methods(), SEEDS[:splits]))
-    tell(computed(specs, store, dask or backend, jobs), store, as_json)
+    print_summary(run_missing(specs, store, dask or backend, jobs), store, as_json)
 
 
 @screen.command
 def search(
-    choices: own.Choices = Path("grid_search.csv"),
-    datasets: own.Datasets = None,
-    methods: own.ShownMethods = None,
-    splits: own.Splits = 50,
-    on_test_rows: own.OnTestRows = False,
-    epochs: own.Epochs = None,
-    store: own.StoreFile = Path("grid.db"),
-    backend: own.Backend = "processes",
-    dask: own.Dask = None,
-    jobs: own.Jobs = -1,
+    choices: study_options.Choices = Path("grid_search.csv"),
+    datasets: study_options.Datasets = None,
+    methods: study_options.SearchedMethods = None,
+    splits: study_options.Splits = 50,
+    on_test_rows: study_options.OnTestRows = False,
+    epochs: study_options.Epochs = None,
+    store: study_options.StoreFile = Path("grid.db"),
+    backend: study_options.Backend = "processes",
+    dask: study_options.Dask = None,
+    jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Search the rivals' hyperparameters over the paper's grid, at λ = 5.
+    """Search the hyperparameters of the baselines over the paper's grid, at λ = 5.
 
-    Goes on where it was. The file of choices gets a line for every method and data set; other lines in it stay. Its
-    settings are for `study run --hyperparameters`.
+    An interrupted search continues where it stopped. The file given by --choices gets one line per method and data
+    set; other lines in it are kept. Pass this file to `study run --hyperparameters`.
     """
     from levelhead.study.paper import grid_search
 
     output.refuse(choices, force=True)
-    chosen = selection.part(datasets, None, methods)
-    names = selection.known(
+    chosen = selection.select(datasets, None, methods)
+    names = selection.check_names(
         "--methods", chosen.methods or ("Beta", "Gamma", "Beta_Bayes"), grid_search.SEARCHED
     )
     before = grid_search.read_choices(choices) if choices.exists() else []
@@ -64,21 +64,24 @@ def search(
         with output.whole(choices, force=True) as (partial,):
             grid_search.write_choices(lines.values(), partial)
         if not as_json:
-            screen.say(f"{method} on {dataset}: {line.settings}")
+            screen.print_line(f"{method} on {dataset}: {line.settings}")
     if as_json:
-        screen.machine({"choices": [line._asdict() for line in lines.values()], "files": [str(choices)]})
+        screen.print_json({"choices": [line._asdict() for line in lines.values()], "files": [str(choices)]})
     else:
-        screen.say(f"Wrote {choices}. Next: levelhead study run --hyperparameters {choices}")
+        screen.print_line(f"Wrote {choices}. Next: levelhead study run --hyperparameters {choices}")
 
 
 @screen.command
 def corrections(
-    out: own.OutFile,
-    draws: own.Draws = 50,
+    out: study_options.OutFile,
+    draws: study_options.Draws = 50,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predicted over true variance on the synthetic data: without correction, with ε known, and with ε estimated."""
+    """Measure predicted / true variance on the synthetic data, with and without the variance corrections.
+
+    Compares no correction, corrections with known contamination ε, and with estimated ε.
+    """
     from levelhead.study.paper import variance_corrections as study
 
     output.refuse(out, force=force)
@@ -91,39 +94,40 @@ def corrections(
     with output.whole(out, force=force) as (partial,):
         study.write(lines, partial)
     if as_json:
-        screen.machine({"lines": [line._asdict() for line in lines], "files": [str(out)]})
+        screen.print_json({"ratios": [line._asdict() for line in lines], "files": [str(out)]})
         return
-    screen.say(study.summary(lines, "text"))
-    screen.say(f"\nWrote {out}.")
+    screen.print_line(study.summary(lines, "text"))
+    screen.print_line(f"\nWrote {out}.")
 
 
 @screen.command
 def pages(
-    results: own.Results,
-    out: own.Manual = Path("docs"),
+    results: study_options.Results,
+    out: study_options.Manual = Path("docs"),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write the manual's tables and figures of the study from the CSV files of a folder."""
+    """Write the tables and figures of the manual from the CSV files in a folder."""
     from levelhead.study.paper.pages import write_pages
 
     output.refuse(out / "tables" / "table1.md", force=force)
     folder = results if results.is_dir() else results.parent
     if not (folder / "table1.csv").exists():
         raise FileNotFoundError(
-            f"{folder / 'table1.csv'} is not there; make it with levelhead study export --out {folder / 'table1.csv'}"
+            f"{folder / 'table1.csv'} does not exist; create it with "
+            f"levelhead study export --out {folder / 'table1.csv'}"
         )
     with screen.busy("writing tables and figures"):
         written = write_pages(folder, out)
     if as_json:
-        screen.machine({"files": [str(path) for path in written]})
+        screen.print_json({"files": [str(path) for path in written]})
         return
     for path in written:
-        screen.say(f"Wrote {path}.")
+        screen.print_line(f"Wrote {path}.")
 
 
 def _searches(datasets: Sequence[str] | None, methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Data sets and methods; Beta_Bayes only where the paper could use it, unless a data set is named."""
+    """Data sets and methods; by default Beta_Bayes only where the paper has settings for it."""
     from levelhead.study.paper.table1 import DATASETS, PAPER
 
     return [
@@ -147,7 +151,7 @@ def _searched(
     from levelhead.study.paper import grid_search
     from levelhead.study.paper.table1 import SEEDS
 
-    with unfinished(store):
+    with resumable(store):
         choice = grid_search.search(
             method,
             dataset,

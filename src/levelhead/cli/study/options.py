@@ -7,86 +7,134 @@ import typer
 
 Datasets = Annotated[
     list[str] | None,
-    typer.Option("--datasets", metavar="NAME,…", help="Data sets, with commas between; default: all."),
+    typer.Option("--datasets", metavar="NAME,…", help="Data sets, separated by commas; default: all."),
 ]
 Shares = Annotated[
     list[str] | None,
-    typer.Option("--shares", metavar="λ,…", help="Percentages of wrong labels; default: 0,5,10,15,20."),
+    typer.Option("--shares", metavar="λ,…", help="Percentages λ of wrong labels; default: 0,5,10,15,20."),
 ]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
         "--methods",
         metavar="NAME,…",
-        help="Methods, with commas between; default: those of Table 1. GCPBoost and EnsGCPBoost are trees.",
+        help="Methods, separated by commas; default: those of Table 1. GCPBoost and EnsGCPBoost are boosted trees.",
     ),
 ]
 ShownMethods = Annotated[
     list[str] | None,
-    typer.Option("--methods", metavar="NAME,…", help="Methods, with commas between; default: all."),
+    typer.Option("--methods", metavar="NAME,…", help="Methods, separated by commas; default: all."),
+]
+SearchedMethods = Annotated[
+    list[str] | None,
+    typer.Option("--methods", metavar="NAME,…", help="GCP, Beta, Gamma, Beta_Bayes; default: all but GCP."),
 ]
 ShownShares = Annotated[
-    list[str] | None, typer.Option("--shares", metavar="λ,…", help="Percentages to show; default: all.")
+    list[str] | None,
+    typer.Option("--shares", metavar="λ,…", help="Percentages λ of wrong labels to show; default: all."),
 ]
-Splits = Annotated[int, typer.Option("--splits", min=1, max=50, help="How many of the 50 splits.")]
+Splits = Annotated[int, typer.Option("--splits", min=1, max=50, help="Number of splits, at most 50.")]
 FirstSplits = Annotated[
     int | None,
-    typer.Option(
-        "--splits", min=1, max=50, help="Only the first so many of the 50 splits; default: all runs."
-    ),
+    typer.Option("--splits", min=1, max=50, help="Use only the first N of the 50 splits; default: all runs."),
 ]
 ContaminationName = Annotated[
     str,
-    typer.Option("--contamination", metavar="NAME", help="Kind of wrong labels; `replaced` is the paper's."),
+    typer.Option(
+        "--contamination", metavar="NAME", help="Kind of wrong labels; `replaced` is the one of the paper."
+    ),
 ]
-StoreFile = Annotated[Path, typer.Option("--store", metavar="FILE", help="File of the results (SQLite).")]
+StoreFile = Annotated[Path, typer.Option("--store", metavar="FILE", help="SQLite file with the results.")]
 From = Annotated[
-    Path | None, typer.Option("--from", metavar="CSV", help="Read what `study export` wrote, not the store.")
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="CSV",
+        help="Read results from a file written by `study export`, not from the store.",
+    ),
 ]
 Backend = Annotated[
     str,
-    typer.Option("--backend", metavar="NAME", help="serial, threads, processes or dask (a local cluster)."),
+    typer.Option(
+        "--backend",
+        metavar="NAME",
+        help="Where to run: serial, threads, processes or dask (a local cluster).",
+    ),
 ]
 Dask = Annotated[
-    str | None, typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.")
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Address of a Dask scheduler, such as tcp://host:8786."),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=-1, help="Workers to start; -1: one a core.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=-1, help="Number of workers; -1: one per core.")]
 Measure = Annotated[
     list[str] | None,
-    typer.Option("--measure", metavar="NAME,…", help="rmse, auc, nll, crps, coverage, robust_r2, …"),
+    typer.Option(
+        "--measure",
+        metavar="NAME,…",
+        help="Measures, separated by commas: rmse, auc, nll, crps, coverage, robust_r2, …",
+    ),
 ]
 TableStyle = Annotated[
-    str, typer.Option("--style", metavar="NAME", help="text, markdown, latex or html; in text, * is bold.")
+    str,
+    typer.Option(
+        "--style", metavar="NAME", help="Format: text, markdown, latex or html; in text, * marks bold."
+    ),
 ]
 OutFile = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")]
-Failures = Annotated[bool, typer.Option("--failures", help="Show the last traceback of each.")]
-FigureNumber = Annotated[int, typer.Argument(metavar="NUMBER", min=1, max=5, help="Of the figure: 1 to 5.")]
+Failures = Annotated[
+    bool, typer.Option("--failures", help="Show the last traceback of each data set and method.")
+]
+FigureNumber = Annotated[
+    int, typer.Argument(metavar="NUMBER", min=1, max=5, help="Number of the figure, 1 to 5.")
+]
 CurvesFile = Annotated[
-    Path | None, typer.Option("--curves", metavar="FILE", help="CSV file for the mean curves RMSE(n).")
+    Path | None,
+    typer.Option("--curves", metavar="FILE", help="Also write the mean curves RMSE(n) to this CSV file."),
 ]
 AnyContamination = Annotated[
     list[str] | None,
-    typer.Option("--contamination", metavar="NAME,…", help="Only results of these; default: all."),
+    typer.Option(
+        "--contamination",
+        metavar="NAME,…",
+        help="Only results with these kinds of wrong labels; default: all.",
+    ),
 ]
 ChoicesRead = Annotated[
     Path | None,
-    typer.Option("--hyperparameters", metavar="CSV", help="Settings that `study search` chose."),
+    typer.Option(
+        "--hyperparameters", metavar="CSV", help="File written by `study search`: use its settings."
+    ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option("--label", metavar="TEXT", help="What methods are called, such as '{method} (tuned)'."),
+    typer.Option(
+        "--label", metavar="TEXT", help="Name of the methods in tables, such as '{method} (tuned)'."
+    ),
 ]
 Choices = Annotated[
-    Path, typer.Option("--choices", metavar="CSV", help="File of the choices, which grows line by line.")
+    Path,
+    typer.Option(
+        "--choices",
+        metavar="CSV",
+        help="File to write the chosen settings to, one line per method and data set.",
+    ),
 ]
 OnTestRows = Annotated[
     bool,
-    typer.Option("--on-test-rows", help="Judge by the clean test rows, as the paper did: optimistic."),
+    typer.Option(
+        "--on-test-rows", help="Score on the clean test rows, as the paper did; this is optimistic."
+    ),
 ]
-Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="Instead of the paper's.")]
-Results = Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder with table1.csv and others.")]
-Manual = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the manual.")]
-Draws = Annotated[int, typer.Option("--draws", min=1, help="Data sets to draw.")]
+Epochs = Annotated[
+    int | None, typer.Option("--epochs", min=1, help="Number of epochs; default: as in the paper.")
+]
+Results = Annotated[
+    Path, typer.Argument(metavar="RESULTS", help="Folder with table1.csv and the other result files.")
+]
+Manual = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the manual to write to.")
+]
+Draws = Annotated[int, typer.Option("--draws", min=1, help="Number of synthetic data sets to draw.")]
 CurvesRead = Annotated[
-    Path | None, typer.Option("--curves", metavar="CSV", help="Curves that `study export` wrote.")
+    Path | None, typer.Option("--curves", metavar="CSV", help="Curves written by `study export --curves`.")
 ]

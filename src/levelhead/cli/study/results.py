@@ -1,12 +1,13 @@
 """`levelhead study table`, `compare`, `figure`, `export` and `page`: from stored results only."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from levelhead.cli import options, output, screen
-from levelhead.cli.study import options as own
+from levelhead.cli.study import options as study_options
 from levelhead.cli.study import selection
 
 _FORMATS = (".svg", ".png", ".pdf")
@@ -14,91 +15,98 @@ _FORMATS = (".svg", ".png", ".pdf")
 
 @screen.command
 def table(
-    measure: own.Measure = None,
-    style: own.TableStyle = "text",
-    source: own.From = None,
-    store: own.StoreFile = selection.STORE,
-    datasets: own.Datasets = None,
-    shares: own.ShownShares = None,
-    methods: own.ShownMethods = None,
-    contamination: own.ContaminationName = "replaced",
+    measure: study_options.Measure = None,
+    style: study_options.TableStyle = "text",
+    source: study_options.From = None,
+    store: study_options.StoreFile = selection.STORE,
+    datasets: study_options.Datasets = None,
+    shares: study_options.ShownShares = None,
+    methods: study_options.ShownMethods = None,
+    contamination: study_options.ContaminationName = "replaced",
     as_json: options.Json = False,
 ) -> None:
-    """Print results in the layout of Table 1: mean ± std over the splits, the best by paired tests in bold."""
+    """Print results in the layout of Table 1: mean ± standard deviation over the splits.
+
+    Bold marks the methods that no other method beats significantly (paired t-test).
+    """
     from levelhead.study.tables import cells
     from levelhead.study.tables import table as drawn
 
-    rows = selection.stored_rows(selection.part(datasets, shares, methods, contamination), store, source)
-    measures = selection.words(measure) or ("rmse", "auc")
+    rows = selection.stored_rows(selection.select(datasets, shares, methods, contamination), store, source)
+    measures = selection.split_names(measure) or ("rmse", "auc")
     if as_json:
         found = {name: cells(rows, name) for name in measures}
-        told = [
+        result = [
             _cell(name, key, cell) for name, of_measure in found.items() for key, cell in of_measure.items()
         ]
-        screen.machine({"cells": told})
+        screen.print_json({"cells": result})
         return
-    screen.say(drawn(rows, measures, style))  # type: ignore[arg-type]  # refused by `table` itself
+    screen.print_line(drawn(rows, measures, style))  # type: ignore[arg-type]  # refused by `table` itself
 
 
 @screen.command
 def compare(
-    style: own.TableStyle = "text",
-    source: own.From = None,
-    store: own.StoreFile = selection.STORE,
-    datasets: own.Datasets = None,
-    shares: own.ShownShares = None,
-    methods: own.ShownMethods = None,
+    style: study_options.TableStyle = "text",
+    source: study_options.From = None,
+    store: study_options.StoreFile = selection.STORE,
+    datasets: study_options.Datasets = None,
+    shares: study_options.ShownShares = None,
+    methods: study_options.ShownMethods = None,
     as_json: options.Json = False,
 ) -> None:
-    """Put ours beside the paper's: the difference in every cell, in standard errors; beyond two in bold."""
+    """Compare our results with the paper: the difference in every cell, in standard errors.
+
+    Differences of more than two standard errors are bold.
+    """
     from levelhead.study.paper.comparison import agreement, agreement_table, compared
     from levelhead.study.paper.comparison import compare as drawn
 
-    rows = selection.stored_rows(selection.part(datasets, shares, methods), store, source)
+    rows = selection.stored_rows(selection.select(datasets, shares, methods), store, source)
     found = compared(rows)
     if not found:
-        raise ValueError("none of these cells is in the paper's Table 1")
+        raise ValueError("none of these results is in Table 1 of the paper")
     if as_json:
-        told = [{**cell._asdict(), "difference": cell.difference} for cell in found]
-        screen.machine({"cells": told, "agreement": [line._asdict() for line in agreement(found)]})
+        result = [{**cell._asdict(), "difference": cell.difference} for cell in found]
+        screen.print_json({"cells": result, "agreement": [line._asdict() for line in agreement(found)]})
         return
-    screen.say(drawn(rows, style))  # type: ignore[arg-type]  # refused by `compare` itself
-    screen.say("\n" + agreement_table(found, style))  # type: ignore[arg-type]
+    screen.print_line(drawn(rows, style))  # type: ignore[arg-type]  # refused by `compare` itself
+    screen.print_line("\n" + agreement_table(found, style))  # type: ignore[arg-type]
 
 
 @screen.command
 def figure(
-    number: own.FigureNumber,
-    out: own.OutFile,
-    source: own.From = None,
-    store: own.StoreFile = selection.STORE,
-    datasets: own.Datasets = None,
-    shares: own.ShownShares = None,
-    methods: own.ShownMethods = None,
-    contamination: own.ContaminationName = "replaced",
+    number: study_options.FigureNumber,
+    out: study_options.OutFile,
+    source: study_options.From = None,
+    store: study_options.StoreFile = selection.STORE,
+    datasets: study_options.Datasets = None,
+    shares: study_options.ShownShares = None,
+    methods: study_options.ShownMethods = None,
+    contamination: study_options.ContaminationName = "replaced",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Draw a figure of the paper: from theory (1, 4), from stored fits (2) or stored results (3, 5).
+    """Draw a figure of the paper.
 
-    1: the dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
+    1: training dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
+    Figures 3 and 5 need stored results. The fits of Figure 2 are stored, and computed if they are missing.
     """
     from levelhead.study import figures
     from levelhead.study.paper import theory_figures
 
     output.refuse(out, force=force)
     if out.suffix.lower() not in _FORMATS:
-        raise ValueError(f"{out} should end in one of {', '.join(_FORMATS)}")
-    chosen = selection.part(datasets, shares, methods, contamination)
-    draw = {
+        raise ValueError(f"{out} has an unknown file type; the name must end in one of {', '.join(_FORMATS)}")
+    chosen = selection.select(datasets, shares, methods, contamination)
+    drawings: dict[int, Callable[[], Any]] = {
         1: theory_figures.phase_portraits,
         2: lambda: _fits(source, store),
         3: lambda: figures.measure_against_share(selection.stored_rows(chosen, store, source)),
         4: theory_figures.a_of_alpha,
         5: lambda: _retention(chosen, store, source),
-    }[number]
+    }
     with screen.busy("drawing"):
-        drawn = draw()
+        drawn = drawings[number]()
     with output.whole(out, force=force) as (partial,):
         figures.save(drawn, partial)
     _wrote(out, as_json)
@@ -106,23 +114,23 @@ def figure(
 
 @screen.command
 def export(
-    out: own.OutFile,
-    curves: own.CurvesFile = None,
-    store: own.StoreFile = selection.STORE,
-    contamination: own.AnyContamination = None,
-    splits: own.FirstSplits = None,
+    out: study_options.OutFile,
+    curves: study_options.CurvesFile = None,
+    store: study_options.StoreFile = selection.STORE,
+    contamination: study_options.AnyContamination = None,
+    splits: study_options.FirstSplits = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write the results as one compact CSV, a row a run; with --curves also the mean curves RMSE(n)."""
+    """Write the results to a CSV file, one row per run; with --curves also the mean curves RMSE(n)."""
     from levelhead.study.curves import mean_curves, write_curves
     from levelhead.study.paper.table1 import SEEDS
     from levelhead.study.store import Store, write_csv
 
     paths = [out] if curves is None else [out, curves]
     output.refuse(*paths, force=force)
-    kinds = selection.words(contamination) or ()
-    chosen = {repr(selection.kind(name)) for name in kinds}
+    kinds = selection.split_names(contamination) or ()
+    chosen = {repr(selection.contamination_named(name)) for name in kinds}
     with Store(selection.existing(store)) as opened, output.whole(*paths, force=force) as partial:
         seeds = None if splits is None else SEEDS[:splits]
         rows = [
@@ -132,36 +140,36 @@ def export(
         ]
         if not rows:
             asked = (" of this contamination" if chosen else "") + (" on these splits" if seeds else "")
-            raise ValueError(f"{store} holds no finished runs{asked}")
+            raise ValueError(f"{store} contains no finished runs{asked}")
         write_csv(rows, partial[0])
         if curves is not None:
             write_curves(mean_curves(opened, seeds=seeds), partial[1])
     if as_json:
-        screen.machine({"rows": len(rows), "files": [str(path) for path in paths]})
+        screen.print_json({"rows": len(rows), "files": [str(path) for path in paths]})
         return
-    screen.say(f"Wrote {len(rows):,} rows to {' and '.join(str(path) for path in paths)}.")
+    screen.print_line(f"Wrote {len(rows):,} rows to {' and '.join(str(path) for path in paths)}.")
 
 
 @screen.command
 def page(
-    out: own.OutFile = Path("study.html"),
-    source: own.From = None,
-    curves: own.CurvesRead = None,
-    store: own.StoreFile = selection.STORE,
-    datasets: own.Datasets = None,
-    shares: own.ShownShares = None,
-    methods: own.ShownMethods = None,
-    contamination: own.ContaminationName = "replaced",
+    out: study_options.OutFile = Path("study.html"),
+    source: study_options.From = None,
+    curves: study_options.CurvesRead = None,
+    store: study_options.StoreFile = selection.STORE,
+    datasets: study_options.Datasets = None,
+    shares: study_options.ShownShares = None,
+    methods: study_options.ShownMethods = None,
+    contamination: study_options.ContaminationName = "replaced",
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write one HTML file: Table 1 beside the paper's, figures to play with, and the splits of every cell."""
+    """Write an HTML page: Table 1 next to the paper, interactive figures, and the distribution over the splits."""
     from levelhead.report import study_report
     from levelhead.study.curves import mean_curves, read_curves
     from levelhead.study.store import Store
 
     output.refuse(out, force=force)
-    chosen = selection.part(datasets, shares, methods, contamination)
+    chosen = selection.select(datasets, shares, methods, contamination)
     rows = selection.stored_rows(chosen, store, source)
     if source is not None:
         found = [] if curves is None else read_curves(curves)
@@ -169,17 +177,15 @@ def page(
         with Store(store) as opened:
             found = mean_curves(opened)
     with output.whole(out, force=force) as (partial,):
-        study_report(
-            rows, partial, chosen.among(found) if found else [], title="The paper's Table 1, run again"
-        )
+        study_report(rows, partial, chosen.matching(found) if found else [], title="Reproduction of Table 1")
     _wrote(out, as_json)
 
 
 def _wrote(out: Path, as_json: bool) -> None:
     if as_json:
-        screen.machine({"files": [str(out)]})
+        screen.print_json({"files": [str(out)]})
     else:
-        screen.say(f"Wrote {out}.")
+        screen.print_line(f"Wrote {out}.")
 
 
 def _cell(measure: str, key: tuple[str, float, str], cell: Any) -> dict[str, Any]:
@@ -188,18 +194,18 @@ def _cell(measure: str, key: tuple[str, float, str], cell: Any) -> dict[str, Any
 
 
 def _fits(source: Path | None, store: Path) -> Any:
-    """Figure 2 from curves that are kept beside the store, computed if they are not there yet."""
+    """Figure 2 from curves that are stored next to the store, computed if they are missing."""
     from levelhead.study.paper import synthetic_fits
 
     path = store.with_name("synthetic_fits.csv") if source is None else source
     if source is None and not path.exists():
         with screen.busy("fitting the synthetic data"), output.whole(path, force=False) as (partial,):
             synthetic_fits.write(synthetic_fits.compute(), partial)
-        screen.note(f"wrote {path}, from which the figure is drawn")
+        screen.note(f"wrote {path}; the figure is drawn from it")
     return synthetic_fits.figure(synthetic_fits.read(path))
 
 
-def _retention(chosen: selection.Part, store: Path, source: Path | None) -> Any:
+def _retention(chosen: selection.Selection, store: Path, source: Path | None) -> Any:
     from levelhead.study.curves import mean_curves, read_curves
     from levelhead.study.figures import retention
     from levelhead.study.store import Store
@@ -211,6 +217,6 @@ def _retention(chosen: selection.Part, store: Path, source: Path | None) -> Any:
             found = mean_curves(opened)
     share = 5.0 if chosen.shares is None else chosen.shares[0]
     if chosen.shares is not None and len(chosen.shares) > 1:
-        raise typer.BadParameter("figure 5 shows one share: give one, such as --shares 5")
-    kept = [curve for curve in chosen.among(found) if curve.share == share]
+        raise typer.BadParameter("figure 5 shows a single λ; give one value, such as --shares 5")
+    kept = [curve for curve in chosen.matching(found) if curve.share == share]
     return retention(kept)

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from levelhead.cli import ending, options, screen
-from levelhead.cli.study import options as own
+from levelhead.cli.study import options as study_options
 from levelhead.cli.study import selection
 
 _MEASURES = {"rmse": "RMSE", "auc": "AUC"}
@@ -15,164 +15,171 @@ _MEASURES = {"rmse": "RMSE", "auc": "AUC"}
 
 @screen.command
 def run(
-    datasets: own.Datasets = None,
-    shares: own.Shares = None,
-    methods: own.Methods = None,
-    splits: own.Splits = 50,
-    contamination: own.ContaminationName = "replaced",
-    hyperparameters: own.ChoicesRead = None,
-    label: own.Label = None,
-    store: own.StoreFile = selection.STORE,
-    backend: own.Backend = "processes",
-    dask: own.Dask = None,
-    jobs: own.Jobs = -1,
+    datasets: study_options.Datasets = None,
+    shares: study_options.Shares = None,
+    methods: study_options.Methods = None,
+    splits: study_options.Splits = 50,
+    contamination: study_options.ContaminationName = "replaced",
+    hyperparameters: study_options.ChoicesRead = None,
+    label: study_options.Label = None,
+    store: study_options.StoreFile = selection.STORE,
+    backend: study_options.Backend = "processes",
+    dask: study_options.Dask = None,
+    jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Run Table 1 of the paper, or a part of it: what the store holds already is not done again.
+    """Run Table 1 of the paper, or a selection of it. Runs that are already in the store are skipped.
 
-    Stop it as you like; the same command goes on. Exit code 1 if runs failed.
+    You can interrupt it at any time; the same command continues. Exit code 1 if runs failed.
     """
-    specs = selection.part(datasets, shares, methods, contamination).specs(
+    specs = selection.select(datasets, shares, methods, contamination).specs(
         splits, **selection.settings(hyperparameters, label)
     )
-    tell(computed(specs, store, dask or backend, jobs), store, as_json)
+    print_summary(run_missing(specs, store, dask or backend, jobs), store, as_json)
 
 
 @screen.command
 def status(
-    datasets: own.Datasets = None,
-    shares: own.Shares = None,
-    methods: own.Methods = None,
-    splits: own.Splits = 50,
-    contamination: own.ContaminationName = "replaced",
-    hyperparameters: own.ChoicesRead = None,
-    label: own.Label = None,
-    store: own.StoreFile = selection.STORE,
-    failures: own.Failures = False,
+    datasets: study_options.Datasets = None,
+    shares: study_options.Shares = None,
+    methods: study_options.Methods = None,
+    splits: study_options.Splits = 50,
+    contamination: study_options.ContaminationName = "replaced",
+    hyperparameters: study_options.ChoicesRead = None,
+    label: study_options.Label = None,
+    store: study_options.StoreFile = selection.STORE,
+    failures: study_options.Failures = False,
     as_json: options.Json = False,
 ) -> None:
-    """How far a study is: runs done, failed and missing by data set and method.
+    """Show how many runs are done, failed and missing, by data set and method.
 
-    Works while the study runs.
+    This also works while the study is running.
     """
-    from levelhead.study.status import status as stand
+    from levelhead.study.status import status as study_status
     from levelhead.study.store import Store
 
-    chosen = selection.part(datasets, shares, methods, contamination)
+    chosen = selection.select(datasets, shares, methods, contamination)
     specs = chosen.specs(splits, **selection.settings(hyperparameters, label))
     with Store(selection.existing(store)) as opened:
-        lines, failed = stand(specs, opened), opened.failures(specs)
+        lines, failed = study_status(specs, opened), opened.failures(specs)
     done, n_failed, missing = (
         sum(getattr(line, name) for line in lines) for name in ("done", "failed", "missing")
     )
     if as_json:
-        told = {
+        result = {
             "done": done,
             "failed": n_failed,
             "missing": missing,
-            "lines": [line._asdict() for line in lines],
+            "by_method": [line._asdict() for line in lines],
         }
-        screen.machine({**told, "failures": [failure._asdict() for failure in failed]})
+        screen.print_json({**result, "failures": [failure._asdict() for failure in failed]})
         return
     screen.table(str(store), ["data set", "method", "done", "failed", "missing"], lines)
-    screen.say(f"\n{done:,} of {len(specs):,} runs are done, {n_failed:,} failed, {missing:,} are missing.")
+    screen.print_line(
+        f"\n{done:,} of {len(specs):,} runs are done, {n_failed:,} failed, {missing:,} are missing."
+    )
     if failures:
-        _tell_failures(failed)
+        _print_failures(failed)
 
 
 @screen.command
 def slice_(
-    store: own.StoreFile = selection.STORE,
-    backend: own.Backend = "processes",
-    dask: own.Dask = None,
-    jobs: own.Jobs = 2,
+    store: study_options.StoreFile = selection.STORE,
+    backend: study_options.Backend = "processes",
+    dask: study_options.Dask = None,
+    jobs: study_options.Jobs = 2,
     as_json: options.Json = False,
 ) -> None:
-    """Check in minutes that the paper is met: Boston, λ = 5, GCP and EnsGCP on all 50 splits.
+    """Check in a few minutes that the paper is reproduced: Boston, λ = 5, GCP and EnsGCP on all 50 splits.
 
-    Exit code 1 if a mark is missed: RMSE and AUC within 1 standard error of the paper (EnsGCP), 1.5 (GCP).
+    The targets: RMSE and AUC within 1 standard error of the paper for EnsGCP, within 1.5 for GCP. Exit code 1 if a
+    target is missed.
     """
-    from levelhead.study.paper.targets import marks, slice_specs
+    from levelhead.study.paper.targets import check_targets, slice_specs
     from levelhead.study.store import Store
 
     specs = slice_specs()
-    summary = computed(specs, store, dask or backend, jobs)
+    summary = run_missing(specs, store, dask or backend, jobs)
     if summary.failures:
         raise ValueError(str(summary))
     with Store(store) as opened:
-        verdicts = marks(opened.rows(specs))
-    met = all(mark.met for mark in verdicts)
+        verdicts = check_targets(opened.rows(specs))
+    met = all(target.met for target in verdicts)
     if as_json:
-        screen.machine(
-            {"met": met, "cells": [_told(mark) for mark in verdicts], "seconds": summary.wall_seconds}
+        screen.print_json(
+            {
+                "met": met,
+                "cells": [_target_json(target) for target in verdicts],
+                "seconds": summary.wall_seconds,
+            }
         )
     else:
-        screen.say(str(summary))
+        screen.print_line(str(summary))
         screen.table(
             "Boston, λ = 5 %, 50 splits; differences in standard errors",
             ["", "ours", "paper", "difference", "allowed", ""],
-            [_line(mark) for mark in verdicts],
+            [_line(target) for target in verdicts],
         )
-        screen.say("\nAll marks are met." if met else "\nA mark is missed.")
+        screen.print_line("\nAll targets are met." if met else "\nA target is missed.")
     if not met:
         raise typer.Exit(screen.CANNOT)
 
 
-def computed(specs: list[Any], store: Any, backend: str, jobs: int) -> Any:
-    """Run what is missing."""
+def run_missing(specs: list[Any], store: Any, backend: str, jobs: int) -> Any:
+    """Run the specs that are not in the store yet."""
     from levelhead.study.running import run_study
 
     if jobs == 0:
-        raise ValueError("--jobs is 0; give the number of workers, or -1 for one a core")
-    with unfinished(store):
+        raise ValueError("--jobs is 0; give the number of workers, or -1 for one per core")
+    with resumable(store):
         return run_study(specs, store, backend, n_jobs=jobs)
 
 
-def unfinished(store: Any) -> AbstractContextManager[None]:
-    """Whoever interrupts the work inside is told that nothing is lost."""
-    return ending.outcome(f"what is finished is in {store}: the same command goes on")
+def resumable(store: Any) -> AbstractContextManager[None]:
+    """Set the message for an interruption: finished runs are saved."""
+    return ending.outcome(f"finished runs are saved in {store}; the same command continues")
 
 
-def tell(summary: Any, store: Any, as_json: bool) -> None:
-    """What became of the runs; ends with an exit code if some failed."""
+def print_summary(summary: Any, store: Any, as_json: bool) -> None:
+    """Print what was run; exit with code 1 if some runs failed."""
     if as_json:
         failures = [failure._asdict() for failure in summary.failures]
-        screen.machine({**asdict(summary), "failures": failures, "store": str(store)})
+        screen.print_json({**asdict(summary), "failures": failures, "store": str(store)})
     else:
-        screen.say(str(summary))
+        screen.print_line(str(summary))
         if summary.failures:
-            screen.say(f"See levelhead study status --store {store} --failures")
+            screen.print_line(f"See levelhead study status --store {store} --failures")
     if summary.failures:
         raise typer.Exit(screen.CANNOT)
 
 
-def _tell_failures(failed: list[Any]) -> None:
+def _print_failures(failed: list[Any]) -> None:
     """One traceback, the last, for every data set and method."""
     last = {(failure.dataset, failure.method): failure for failure in failed}
     for failure in last.values():
         where = f" on {failure.host}" if failure.host else ""
-        screen.say(
+        screen.print_line(
             f"\n{failure.dataset}, λ = {failure.share:g}, {failure.method}, split {failure.seed}{where}:"
         )
-        screen.say(failure.error.rstrip())
+        screen.print_line(failure.error.rstrip())
 
 
-def _told(mark: Any) -> dict[str, Any]:
+def _target_json(target: Any) -> dict[str, Any]:
     return {
-        **mark.cell._asdict(),
-        "difference": mark.cell.difference,
-        "allowed": mark.allowed,
-        "met": mark.met,
+        **target.cell._asdict(),
+        "difference": target.cell.difference,
+        "allowed": target.allowed,
+        "met": target.met,
     }
 
 
-def _line(mark: Any) -> tuple[str, ...]:
-    cell = mark.cell
+def _line(target: Any) -> tuple[str, ...]:
+    cell = target.cell
     return (
         f"{cell.method} {_MEASURES[cell.measure]}",
         f"{cell.ours:.3f}",
         f"{cell.paper:.2f}",
         f"{cell.difference:+.2f}",
-        f"± {mark.allowed:g}",
-        "met" if mark.met else "MISSED",
+        f"± {target.allowed:g}",
+        "met" if target.met else "MISSED",
     )

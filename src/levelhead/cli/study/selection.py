@@ -1,4 +1,4 @@
-"""Which part of a study a command is about: from the words of its options to specs and rows."""
+"""Which part of a study a command selects: from its options to specs and rows."""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,16 +8,16 @@ from typing import Any
 
 from levelhead.contamination import CONTAMINATIONS, Contamination, Shifted
 
-# A shift is measured in the noise of each row, which nobody knows for tables of the world.
-_KINDS: Mapping[str, Contamination] = {
+# A shift is measured in units of the noise of each row, which is not known for real tables.
+_CONTAMINATIONS: Mapping[str, Contamination] = {
     name: kind for name, kind in CONTAMINATIONS.items() if not isinstance(kind, Shifted)
 }
 STORE = Path("table1.db")
 
 
 @dataclass(frozen=True)
-class Part:
-    """Data sets, shares and methods, all where nothing is said; and the kind of wrong labels."""
+class Selection:
+    """Data sets, shares and methods (None selects all), and the kind of wrong labels."""
 
     datasets: tuple[str, ...] | None
     shares: tuple[float, ...] | None
@@ -25,7 +25,7 @@ class Part:
     contamination: Contamination
 
     def specs(self, splits: int, **more: Any) -> list[Any]:
-        """The runs that are in this part: of Table 1, and of trees where they are named."""
+        """The runs of this selection: of Table 1, and of trees if they are named."""
         from levelhead.study.paper.table1 import DATASETS, SEEDS, SHARES
         from levelhead.study.paper.trees import specs_of
 
@@ -45,10 +45,10 @@ class Part:
         from levelhead.study.paper import table1
         from levelhead.study.paper import trees as boosting
 
-        return known("--methods", self.methods or table1.METHODS, (*table1.METHODS, *boosting.METHODS))
+        return check_names("--methods", self.methods or table1.METHODS, (*table1.METHODS, *boosting.METHODS))
 
-    def among(self, rows: Iterable[Any]) -> list[Any]:
-        """The stored rows that are in this part."""
+    def matching(self, rows: Iterable[Any]) -> list[Any]:
+        """The stored rows that match this selection."""
         wanted = repr(self.contamination)
         stored = list(rows)
         found = [
@@ -60,40 +60,40 @@ class Part:
             and (self.methods is None or row.method in self.methods)
         ]
         if not found:
-            kinds = ", ".join(sorted({row.contamination for row in stored})) or "none at all"
+            kinds = ", ".join(sorted({row.contamination for row in stored})) or "none"
             raise ValueError(
-                f"there are no results of this kind ({wanted}) and part; stored are {len(stored)}: {kinds}"
+                f"no results match this selection ({wanted}); stored are {len(stored)}, of contamination {kinds}"
             )
         return found
 
 
-def part(
+def select(
     datasets: Sequence[str] | None,
     shares: Sequence[str] | None,
     methods: Sequence[str] | None,
     contamination: str = "replaced",
-) -> Part:
-    """What the options say, checked."""
+) -> Selection:
+    """Check the options and build a selection from them."""
     from levelhead.study.paper.table1 import DATASETS
 
-    names = words(datasets)
-    return Part(
-        None if names is None else known("--datasets", names, DATASETS),
-        None if shares is None else tuple(_percentage(word) for word in words(shares) or ()),
-        words(methods),
-        kind(contamination),
+    names = split_names(datasets)
+    return Selection(
+        None if names is None else check_names("--datasets", names, DATASETS),
+        None if shares is None else tuple(_percentage(word) for word in split_names(shares) or ()),
+        split_names(methods),
+        contamination_named(contamination),
     )
 
 
-def kind(name: str) -> Contamination:
+def contamination_named(name: str) -> Contamination:
     """The contamination of this name, if a study can use it."""
-    return _KINDS[known("--contamination", (name,), tuple(_KINDS))[0]]
+    return _CONTAMINATIONS[check_names("--contamination", (name,), tuple(_CONTAMINATIONS))[0]]
 
 
 def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
-    """Other hyperparameters than the paper's, from a file of choices, and what methods are called with them.
+    """Hyperparameters from a file written by `study search`, and the names of the methods that use them.
 
-    Where both judges chose, the honest one counts: the one that saw no test rows.
+    Settings that were chosen on held-out training rows take precedence over those chosen on test rows.
     """
     if hyperparameters is None:
         return {} if label is None else {"label": _label(label)}
@@ -106,51 +106,51 @@ def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
 
 def _label(label: str) -> str:
     if "{method}" not in label:
-        raise ValueError(f"--label is {label!r}; it must hold {{method}}, such as '{{method}} (tuned)'")
+        raise ValueError(f"--label is {label!r}; it must contain {{method}}, such as '{{method}} (tuned)'")
     return label
 
 
-def words(given: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Words with commas between them, in one option or in several."""
+def split_names(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Split names at commas, in one option or in several."""
     if given is None:
         return None
     found = tuple(dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip()))
     if not found:
-        raise ValueError("an option that takes names has none; leave it out to have them all")
+        raise ValueError("an option for names is empty; leave it out to select all")
     return found
 
 
-def known(option: str, given: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
-    """The given names, if each of them is one of the choices."""
+def check_names(option: str, given: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
+    """Return the given names if each of them is one of the choices."""
     for word in given:
         if word not in choices:
             near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{option}: there is no {word!r}{hint} Choose from {', '.join(choices)}")
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise ValueError(f"{option}: unknown name {word!r}{hint} Choose from {', '.join(choices)}")
     return tuple(given)
 
 
 def existing(store: Path) -> Path:
-    """The file of a study that is there; looking at one must not make one."""
+    """Return the path if the file exists, so that reading a store never creates one."""
     if not store.exists():
         raise FileNotFoundError(
-            f"{store} is not there; give --store FILE, or make it with levelhead study run"
+            f"{store} does not exist; give --store FILE, or create it with levelhead study run"
         )
     return store
 
 
-def stored_rows(chosen: Part, store: Path, csv: Path | None) -> list[Any]:
-    """Rows of a CSV file, or else of a store."""
+def stored_rows(chosen: Selection, store: Path, csv: Path | None) -> list[Any]:
+    """Rows of a CSV file if one is given, otherwise of the store."""
     from levelhead.study.store import Store, read_csv
 
     if csv is not None:
-        return chosen.among(read_csv(csv))
+        return chosen.matching(read_csv(csv))
     with Store(existing(store)) as opened:
-        return chosen.among(opened.rows())
+        return chosen.matching(opened.rows())
 
 
 def _percentage(word: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise ValueError(f"--shares: {word!r} is no number; give percentages, such as 0,5,10") from None
+        raise ValueError(f"--shares: {word!r} is not a number; give percentages, such as 0,5,10") from None

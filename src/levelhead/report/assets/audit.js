@@ -1,16 +1,16 @@
 "use strict";
-/* The workbench: the table of suspects, the label in full, the figures, and what is downloaded. */
-levelhead.promised.push((async () => {
+/* The review of labels: the table, the details of a label, the figures and the downloads. */
+levelhead.pending.push((async () => {
   const audit = levelhead.json("audit"), format = levelhead.format, byId = (id) => document.getElementById(id);
   const names = Object.keys(audit.columns);
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
-  const { given, predicted, std, p, verdict, place, trust } = columns;
+  const { given, predicted, std, p, verdict, place, alpha } = columns;
   const n = given.length, table = audit.table;
   const z = (label) => (given[label] - predicted[label]) / std[label];
   const decisions = levelhead.makeDecisions(audit.digest);
   const decisionOf = decisions.get;
 
-  // ---------------------------------------------------------------- the rows of the table, read when there is time
+  // ---------------------------------------------------------------- the rows of the table, read when the browser is idle
   let lines = null, lowered = null;
   async function readLines() {
     if (!table || lines) return;
@@ -44,7 +44,7 @@ levelhead.promised.push((async () => {
     number("std", "± std", (l) => std[l], (l) => format.short(std[l]), { wide: true, width: "minmax(0, .8fr)" }),
     number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(0, .7fr)" }),
     number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5rem, .9fr)" }),
-    trust && number("trust", "Trust α", (l) => trust[l], (l) => format.short(trust[l]), { wide: true, width: "minmax(0, .8fr)" }),
+    alpha && number("alpha", "α", (l) => alpha[l], (l) => format.short(alpha[l]), { wide: true, width: "minmax(0, .8fr)" }),
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: () => "", width: "7rem", narrow: "7.1rem" },
   ].filter(Boolean);
   let order = { key: "suspicion", down: true };
@@ -82,7 +82,7 @@ levelhead.promised.push((async () => {
   function refilter() {
     grid.set(sort(filtered()), order);
     byId("bulk-count").textContent = format.count(grid.labels.length);
-    speak(`${format.count(grid.labels.length)} labels shown`);
+    announce(`${format.count(grid.labels.length)} labels shown`);
   }
 
   const KEYS = { k: "keep", f: "fix", d: "drop", u: "clear" };
@@ -105,9 +105,9 @@ levelhead.promised.push((async () => {
   });
 
   // ---------------------------------------------------------------- decisions
-  function speak(text) { byId("spoken").textContent = text; }
+  function announce(text) { byId("announcement").textContent = text; }
 
-  /* A second press on the same button takes the decision back. */
+  /* Pressing the same button again clears the decision. */
   function decide(label, kind, value) {
     const was = decisionOf(label);
     if (kind === "clear" || (was?.kind === kind && value === undefined)) decisions.change([label], () => null);
@@ -115,15 +115,15 @@ levelhead.promised.push((async () => {
     else if (kind === "fix") decisions.change([label], () => ({ kind, value: value ?? detail.suggested(label) ?? Number(predicted[label].toPrecision(5)) }));
     else decisions.change([label], () => ({ kind }));
     detail.refresh(label);
-    tell();
-    speak(`Row ${rowOf(label)}: ${decisionOf(label)?.kind ?? "undecided"}`);
+    update();
+    announce(`Row ${rowOf(label)}: ${decisionOf(label)?.kind ?? "undecided"}`);
   }
   function markAndMove(label, kind) {
     if (decisionOf(label)?.kind !== kind) decide(label, kind);
     if (kind === "fix") { detail.edit(); return; }
     if (kind !== "clear") next(label);
   }
-  /* On to the next label; with a filter on decisions, this one may leave the table. */
+  /* Go to the next label; with a filter on decisions, this label may disappear from the table. */
   function next(label) {
     const at = grid.has(label);
     if (byId("decided").value === "any") { grid.activate(at + 1); return; }
@@ -134,10 +134,10 @@ levelhead.promised.push((async () => {
     const labels = decisions.undo();
     for (const label of labels) detail.refresh(label);
     if (detail.shown >= 0) detail.show(detail.shown);
-    tell();
-    if (labels.length) speak(`Undone for ${format.count(labels.length)} labels`);
+    update();
+    if (labels.length) announce(`Undone for ${format.count(labels.length)} labels`);
   }
-  function tell() {
+  function update() {
     grid.render();
     let suspects = 0, done = 0;
     for (let l = 0; l < n; l++) if (verdict[l] === 2) { suspects++; if (decisionOf(l)) done++; }
@@ -169,7 +169,7 @@ levelhead.promised.push((async () => {
     xanchor: x, yanchor: y, x0: -size, x1: size, y0: -size, y1: size, line: { color, width } });
   const POINTS = {
     labels: (l) => [predicted[l], given[l]], scores: (l) => [place[l] + 1, Math.asinh(z(l))],
-    spread: (l) => [predicted[l], Math.log10(std[l])], trust: (l) => [predicted[l], Math.log10(trust?.[l])],
+    spread: (l) => [predicted[l], Math.log10(std[l])], alpha: (l) => [predicted[l], Math.log10(alpha?.[l])],
   };
   function choose(label) {
     detail.show(label);
@@ -177,14 +177,14 @@ levelhead.promised.push((async () => {
     for (const [name, point] of Object.entries(POINTS))
       levelhead.overlay(name, [...near.map((other) => ring(...point(other), 6, "var(--blue)", 1.5)), ring(...point(label), 10, "var(--ink)", 2.5)]);
   }
-  /* A label that need not be in the table as it is filtered now. */
+  /* Select a label that may be hidden by the filters. */
   function chooseAnywhere(label) {
     const at = grid.has(label);
     if (at >= 0) grid.activate(at); else choose(label);
   }
   levelhead.onPoint((label) => { if (label >= 0) chooseAnywhere(label); });
 
-  /* Gross errors press all else flat; this is the range of the labels that are trusted. */
+  /* The range of the trusted labels; large errors would compress all other points. */
   function trustedRange(values) {
     let low = Infinity, high = -Infinity;
     for (let l = 0; l < n; l++) if (verdict[l] === 0) { low = Math.min(low, values[l]); high = Math.max(high, values[l]); }
@@ -239,15 +239,15 @@ levelhead.promised.push((async () => {
   cleaned.addEventListener("click", downloadCleaned);
   cleaned.disabled = !table?.complete && !audit.all_labels;
   if (!table?.complete) cleaned.textContent = "Cleaned labels (CSV)";
-  if (cleaned.disabled) cleaned.title = "The table is too large for this page; apply the decisions to your file by their row.";
-  else cleaned.title = "Labels marked drop are left out, labels marked fix are replaced; all others stay as they are.";
+  if (cleaned.disabled) cleaned.title = "The table is too large for this page. Download the decisions and apply them to your file by row number.";
+  else cleaned.title = "Rows marked drop are removed, labels marked fix are replaced; all other rows are unchanged.";
   for (const button of document.querySelectorAll("[data-bulk]")) button.addEventListener("click", () => {
     const kind = button.dataset.bulk;
     decisions.change(grid.labels, () => (kind === "clear" ? null : { kind }));
     byId("bulk").open = false;
     if (detail.shown >= 0) detail.show(detail.shown);
-    tell();
-    speak(`${format.count(grid.labels.length)} labels: ${kind}`);
+    update();
+    announce(`${format.count(grid.labels.length)} labels: ${kind}`);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target.closest("input, select, textarea")) return;
@@ -257,7 +257,7 @@ levelhead.promised.push((async () => {
 
   if (!verdict.includes(2)) byId("show").value = verdict.includes(1) ? "suspect" : "all";
   refilter();
-  tell();
+  update();
   if (grid.labels.length) choose(grid.labels[0]);
   performance.mark("levelhead-ready");
   document.documentElement.dataset.ready = "yes";

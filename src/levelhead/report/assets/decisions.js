@@ -1,5 +1,5 @@
 "use strict";
-/* What was decided about labels: remembered, undone, written to CSV. */
+/* Decisions about labels: saved in the browser, undone, written to CSV. */
 
 levelhead.makeDecisions = (digest) => {
   const KEY = `levelhead:decisions:${digest}`;
@@ -23,14 +23,14 @@ levelhead.makeDecisions = (digest) => {
 
   function put(label, decision) { if (decision) made.set(label, decision); else made.delete(label); }
 
-  /* One step, to be undone as one; `decide` says for each label what to put, or null for nothing. */
+  /* One step for undo; `decide` returns the decision for each label, or null for none. */
   function change(labels, decide) {
     before.push(Array.from(labels, (label) => [label, made.get(label)]));
     for (const label of labels) put(label, decide(label));
     store();
   }
 
-  /* Another number for a label that is to be fixed: part of the same step. */
+  /* Another value for a label that is to be fixed: part of the same step. */
   function amend(label, decision) { put(label, decision); store(); }
 
   function undo() {
@@ -53,8 +53,8 @@ levelhead.makeDecisions = (digest) => {
 };
 
 levelhead.csv = (() => {
-  // How a cell begins that a spreadsheet would take for a formula, also after blanks and characters that are not seen;
-  // numbers are none. As in `cli/output.py`.
+  // The start of a cell that a spreadsheet reads as a formula, also after blanks and invisible characters; numbers are
+  // not formulas. The same rule as in `cli/output.py`.
   const FORMULA = /^([\p{C}\p{Z}\p{M}]*[=+\-@|%]|[\t\n])/u;
   const NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
 

@@ -1,5 +1,5 @@
 "use strict";
-/* One label in full: what was expected, what its neighbours say, what to do with it. */
+/* The details of one label: the expected label, its neighbours, and the decision. */
 
 /*
 data: columns of the audit (given, predicted, …), cells(label), rowOf(label), nameOf(label), neighbours(label), table
@@ -7,22 +7,22 @@ events: decide(label, kind, value), choose(label), leave()
 */
 levelhead.makeDetail = (element, data, decisionOf, events) => {
   const h = levelhead.element, format = levelhead.format;
-  const WORDS = ["fully trusted", "in doubt", "called wrong"];
-  const SLIPS = [["÷ 10", 0.1], ["÷ 100", 0.01], ["÷ 1000", 0.001], ["× 10", 10], ["× 100", 100], ["× 1000", 1000], ["other sign", -1]];
+  const WORDS = ["fully trusted", "in doubt", "flagged"];
+  const TYPOS = [["÷ 10", 0.1], ["÷ 100", 0.01], ["÷ 1000", 0.001], ["× 10", 10], ["× 100", 100], ["× 1000", 1000], ["sign changed", -1]];
   let shown = -1;
 
-  /* Slips of the pen that would explain the label: what is then within three standard deviations. */
-  function slips(label) {
+  /* Typing errors that would explain the label: the corrected value is within three standard deviations. */
+  function typos(label) {
     const { given, predicted, std, verdict } = data;
     if (verdict[label] === 0 || given[label] === 0) return [];
-    return SLIPS.map(([name, factor]) => [name, Number((given[label] * factor).toPrecision(12))])
+    return TYPOS.map(([name, factor]) => [name, Number((given[label] * factor).toPrecision(12))])
       .filter(([, value]) => Math.abs(value - predicted[label]) <= 3 * std[label]);
   }
 
-  function story(label) {
+  function summary(label) {
     const z = data.z(label), far = format.z(Math.abs(z));
     return `Given ${format.exact(data.given[label])}; expected ${format.number(data.predicted[label])} ± ${format.short(data.std[label])}. ` +
-      `That is ${far} standard deviations too ${z > 0 ? "high" : "low"}; the probability that it is wrong is ${format.chance(data.p[label])}.`;
+      `This is ${far} standard deviations too ${z > 0 ? "high" : "low"}; the probability that it is wrong is ${format.chance(data.p[label])}.`;
   }
 
   function choice(label) {
@@ -44,21 +44,21 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
         const text = input.value.trim().replace("−", "-"), value = Number(text);
         const fine = text !== "" && Number.isFinite(value);
         input.setAttribute("aria-invalid", !fine);
-        wrong.textContent = fine ? "" : "Not a number; the last number stays.";
+        wrong.textContent = fine ? "" : "Not a number; the previous value is kept.";
         if (fine) events.decide(label, "fix", value);
       },
       onkeydown: (event) => { if (event.key === "Enter" || event.key === "Escape") { event.preventDefault(); events.leave(); } },
     });
     input.value = String(decision.value);
-    return h("div", { class: "replacement" }, h("label", { for: "replacement" }, "Replace by"), input, wrong);
+    return h("div", { class: "replacement" }, h("label", { for: "replacement" }, "Replace with"), input, wrong);
   }
 
   function suggestions(label) {
-    const found = slips(label);
+    const found = typos(label);
     if (!found.length) return null;
     const chips = found.map(([name, value]) => h("button", { type: "button", onclick: () => { events.decide(label, "fix", value); show(label); } },
       `${name}: ${format.exact(value)}`));
-    return h("div", {}, h("p", { class: "said" }, "A slip of the pen? This would fit:"), h("div", { class: "chips" }, ...chips));
+    return h("div", {}, h("p", { class: "explanation" }, "A typo? These values would fit:"), h("div", { class: "chips" }, ...chips));
   }
 
   function svg(tag, attributes, text) {
@@ -68,14 +68,14 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     return made;
   }
 
-  /* The label, what was expected, and the labels of the nearest rows, on one line. */
+  /* The given label, the expected label and the labels of the nearest rows on one axis. */
   function strip(label, near) {
     const { given, predicted, std } = data, WIDTH = Math.max(260, element.clientWidth - 36), EDGE = 24;
-    const marks = [given[label], predicted[label] - 2 * std[label], predicted[label] + 2 * std[label], ...near.map((other) => given[other])];
-    const low = Math.min(...marks), high = Math.max(...marks);
+    const positions = [given[label], predicted[label] - 2 * std[label], predicted[label] + 2 * std[label], ...near.map((other) => given[other])];
+    const low = Math.min(...positions), high = Math.max(...positions);
     const x = (value) => EDGE + ((value - low) / (high - low || 1)) * (WIDTH - 2 * EDGE);
     const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} 64`, class: "strip", role: "img", 
-      "aria-label": "The label, what was expected, and the labels of the nearest rows" });
+      "aria-label": "The given label, the expected label, and the labels of the nearest rows" });
     const band = Math.max(3, x(predicted[label] + 2 * std[label]) - x(predicted[label] - 2 * std[label]));
     drawing.append(svg("rect", { x: x(predicted[label]) - band / 2, y: 18, width: band, height: 22, rx: 4, fill: "var(--wash)", stroke: "var(--blue)", "stroke-width": 1 }));
     drawing.append(svg("line", { x1: EDGE / 2, x2: WIDTH - EDGE / 2, y1: 29, y2: 29, stroke: "var(--line)", "stroke-width": 1 }));
@@ -117,12 +117,12 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     const title = h("h2", { id: "detail-title" }, `Row ${data.rowOf(label)}${name ? ` (${name})` : ""}`,
       h("span", { class: `verdict verdict-${data.verdict[label]}` }, WORDS[data.verdict[label]]));
     element.replaceChildren(...[
-      title, h("p", { class: "said" }, story(label)), choice(label), replacement(label), suggestions(label), strip(label, near),
+      title, h("p", { class: "explanation" }, summary(label)), choice(label), replacement(label), suggestions(label), strip(label, near),
       h("h3", {}, near.length ? "Nearest rows" : "This row"), neighbours(label, near),
     ].filter(Boolean));
   }
 
-  /* Only what a decision changes, so that a field that is being typed in stays. */
+  /* Update only what a decision changes, so that a field keeps the focus while the user types. */
   function refresh(label) {
     if (label !== shown) return;
     const kind = decisionOf(label)?.kind;
@@ -141,5 +141,5 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     if (input) { input.focus(); input.select(); }
   }
 
-  return { show, refresh, edit, suggested: (label) => slips(label)[0]?.[1], get shown() { return shown; } };
+  return { show, refresh, edit, suggested: (label) => typos(label)[0]?.[1], get shown() { return shown; } };
 };

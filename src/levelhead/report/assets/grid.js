@@ -1,5 +1,5 @@
 "use strict";
-/* A table of any length: only the rows in view exist. */
+/* A table of any length: only the visible rows are in the document. */
 
 levelhead.format = (() => {
   const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
@@ -49,7 +49,7 @@ levelhead.makeGrid = (element, columns, decisionOf, events) => {
 
   const head = h("div", { class: "grid-head", role: "row", "aria-rowindex": 1 });
   const space = h("div", { class: "grid-space", role: "rowgroup" });
-  const empty = h("p", { class: "grid-empty" }, "No label fits these filters.");
+  const empty = h("p", { class: "grid-empty" }, "No labels match these filters.");
   empty.hidden = true;
   const headers = new Map();
   for (const column of columns) {
@@ -132,7 +132,7 @@ levelhead.makeGrid = (element, columns, decisionOf, events) => {
     events.activate(labels[active]);
   }
 
-  /* Other labels, or another order; the active one stays, if it is still there. */
+  /* Show other labels or another order; the active label stays active if it is still shown. */
   function set(next, order) {
     const was = active >= 0 ? labels[active] : -1;
     labels = next;

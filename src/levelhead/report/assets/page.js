@@ -1,9 +1,9 @@
 "use strict";
-/* What every page can do: themes, reading packed data, drawing figures when they come into view. */
+/* Functions of every page: themes, compressed data, figures that are drawn when they become visible. */
 const levelhead = (() => {
   const root = document.documentElement;
 
-  // ---------------------------------------------------------------- what the browser remembers
+  // ---------------------------------------------------------------- local storage
   const memory = {
     get(key) { try { return localStorage.getItem(key); } catch { return null; } },
     set(key, value) { try { localStorage.setItem(key, value); return true; } catch { return false; } },
@@ -61,7 +61,7 @@ const levelhead = (() => {
 
   function colour(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
 
-  /* The figure with the theme's colours where it names them. */
+  /* Replace the names of colours by the colours of the theme. */
   function themed(value) {
     if (typeof value === "string") return value.replace(/^var\((--[\w-]+)\)$/, (_, name) => colour(name));
     if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(themed);
@@ -75,7 +75,7 @@ const levelhead = (() => {
              automargin: true, title: { standoff: 8 } };
   }
 
-  function look(height) {
+  function baseLayout(height) {
     return {
       height, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 48, r: 12, t: 28, b: 40 }, hovermode: "closest",
@@ -92,7 +92,7 @@ const levelhead = (() => {
 
   function draw(figure) {
     const { element, spec } = figure;
-    const layout = { ...look(Number(element.dataset.height)), ...themed(spec.layout ?? {}) };
+    const layout = { ...baseLayout(Number(element.dataset.height)), ...themed(spec.layout ?? {}) };
     for (const [name, range] of Object.entries(figure.ranges)) layout[name] = { ...layout[name], range: [...range] };
     layout.shapes = [...(layout.shapes ?? []), ...themed(figure.shapes)];
     const done = Plotly.react(element, themed(spec.data), layout, CONFIG);
@@ -115,7 +115,7 @@ const levelhead = (() => {
     drawWaiting();
   }, { rootMargin: "300px" });
 
-  /* One figure after the other, and in between whatever the reader does. */
+  /* Draw one figure after the other, and handle the events of the reader in between. */
   const waiting = [];
   let drawing = false;
   async function drawWaiting() {
@@ -137,8 +137,8 @@ const levelhead = (() => {
     }
   }
 
-  /* When the reader has not touched anything for a moment. */
-  function quiet() {
+  /* Resolves when there was no input for a moment. */
+  function whenIdle() {
     const MOMENT = 400, LONGEST = 3000, TOUCHES = ["pointerdown", "keydown", "wheel"];
     return new Promise((isQuiet) => {
       let timer = 0;
@@ -150,12 +150,12 @@ const levelhead = (() => {
     });
   }
 
-  /* Plotly is large: where other scripts have something `promised`, it waits until that is done and works. */
-  const promised = [];
+  /* Plotly is large, so it is loaded after the `pending` work of other scripts. */
+  const pending = [];
 
   async function start() {
-    await Promise.all(promised);
-    if (promised.length) await quiet();
+    await Promise.all(pending);
+    if (pending.length) await whenIdle();
     const script = document.createElement("script");
     script.textContent = await unpackText(json("plotly"));
     document.body.append(script); // runs at once
@@ -164,7 +164,7 @@ const levelhead = (() => {
     root.dataset.plotly = "here";
   }
 
-  /* Shapes on top of a figure, such as rings around chosen points: much quicker than another trace. */
+  /* Draw shapes on top of a figure, such as rings around selected points: much faster than another trace. */
   function overlay(name, shapes) {
     const figure = figures.get(name);
     if (!figure) return;
@@ -172,7 +172,7 @@ const levelhead = (() => {
     if (figure.drawn) Plotly.relayout(figure.element, { shapes: themed([...(figure.spec.layout?.shapes ?? []), ...shapes]) });
   }
 
-  /* Other ranges of the axes: {xaxis: [low, high], …}, or {} for all there is. */
+  /* Set the ranges of the axes: {xaxis: [low, high], …}, or {} for the full range. */
   function zoom(name, ranges) {
     const figure = figures.get(name);
     figure.ranges = ranges;
@@ -181,12 +181,12 @@ const levelhead = (() => {
 
   function onPoint(listener) {
     for (const figure of figures.values()) {
-      const told = (event) => { if (event.points[0]?.customdata !== undefined) listener(event.points[0].customdata); };
-      figure.listeners.push(told);
+      const onClick = (event) => { if (event.points[0]?.customdata !== undefined) listener(event.points[0].customdata); };
+      figure.listeners.push(onClick);
     }
   }
 
   initFigures();
   initTheme();
-  return { memory, unpack, unpackText, json, overlay, zoom, onPoint, start, promised };
+  return { memory, unpack, unpackText, json, overlay, zoom, onPoint, start, pending };
 })();

@@ -1,8 +1,8 @@
-"""Beyond the paper: larger shares of its wrong labels, and wrong labels of other kinds.
+"""Experiments beyond the paper: larger shares of wrong labels, and other kinds of wrong labels.
 
 The paper stops at λ = 20 and at labels replaced by far-away draws. Here λ goes to 40; `Cluster` puts all wrong labels
-on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each by itself looks
-like any other.
+on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each
+label alone looks normal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +22,21 @@ BEYOND: Mapping[Contamination, tuple[int, ...]] = MappingProxyType(
 def beyond_specs(
     datasets: Sequence[str] = DATASETS, methods: Sequence[str] = METHODS, seeds: Sequence[int] = SEEDS
 ) -> Iterator[Spec]:
-    """Runs with the recipes of Table 1 under what the paper did not try.
+    """Create runs with the estimators of Table 1 for larger shares and other kinds of wrong labels than in the paper.
 
     Parameters
     ----------
-    datasets, methods, seeds : as for `table1_specs`; methods may also be those of trees.
+    datasets : sequence of str, default=DATASETS
+        Data sets.
+    methods : sequence of str, default=METHODS
+        Methods of Table 1, or of boosted trees.
+    seeds : sequence of int, default=SEEDS
+        Seeds of the splits.
+
+    Yields
+    ------
+    Spec
+        One run.
     """
     for contamination, shares in BEYOND.items():
         yield from specs_of(datasets, shares, methods, seeds, contamination=contamination)

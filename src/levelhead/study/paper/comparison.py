@@ -1,4 +1,4 @@
-"""Ours beside the paper's: the difference in every cell, in standard errors."""
+"""Comparison of our results with those of the paper, in standard errors."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -14,7 +14,25 @@ _ROUNDING = 10.0**-DECIMALS / np.sqrt(12)  # standard deviation of what the prin
 
 
 class Compared(NamedTuple):
-    """One cell: our mean, the printed one, and their difference in standard errors."""
+    """Our result and the published one for one cell of Table 1.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    share : float
+        λ, the percentage of wrong labels.
+    method : str
+        Name of the method.
+    measure : str
+        "rmse" or "auc".
+    ours, paper : float
+        Mean of our runs and published mean.
+    n_splits : int
+        Number of our splits.
+    standard_error : float
+        Standard error of the difference.
+    """
 
     dataset: str
     share: float
@@ -27,15 +45,25 @@ class Compared(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """(ours − the paper's) over the standard error; positive where the paper's is better."""
+        """(ours − paper) / standard error; positive where the paper is better."""
         return (self.ours - self.paper) / self.standard_error
 
 
 def compared(rows: Iterable[Row]) -> list[Compared]:
-    """Every cell that both have.
+    """Compare all cells that are in both tables.
 
-    The standard error is that of a mean over as many splits as ours (at most 50) by the paper's standard
-    deviation, and what its two decimals leave open. For 50 splits of ours it is the paper's own.
+    The standard error is that of a mean over as many splits as ours (at most 50), with the standard deviation of the
+    paper and the rounding of its two decimals. For 50 splits it is that of the published mean.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`.
+
+    Returns
+    -------
+    list of Compared
+        One entry per cell.
     """
     stored, published, found = list(rows), table1(), []
     for measure in MEASURES:
@@ -60,12 +88,19 @@ def compared(rows: Iterable[Row]) -> list[Compared]:
 
 
 def compare(rows: Iterable[Row], style: Style = "text") -> str:
-    """A line for every cell: ours, the paper's, the difference in standard errors; bold beyond two.
+    """Format our results next to those of the paper; differences of more than two standard errors are bold.
 
     Parameters
     ----------
-    rows : from `Store.rows` or `read_csv`.
-    style : "text", "markdown", "latex" or "html".
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`.
+    style : {"text", "markdown", "latex", "html"}, default="text"
+        Format. In text, an asterisk marks bold.
+
+    Returns
+    -------
+    str
+        Table with one line per data set, λ and method.
     """
     lines: dict[tuple[str, float, str], dict[str, Compared]] = {}
     for one in compared(rows):
@@ -82,12 +117,26 @@ def compare(rows: Iterable[Row], style: Style = "text") -> str:
     )
     counts = sorted({one.n_splits for found in lines.values() for one in found.values()})
     splits = " to ".join(str(n) for n in dict.fromkeys(counts[:1] + counts[-1:]))
-    title = f"ours (means over {splits} splits) beside the paper's; differences in standard errors"
+    title = f"our results (means over {splits} splits) and the paper's; differences in standard errors"
     return Grid(title, heads, drawn).draw(style)
 
 
 class Agreement(NamedTuple):
-    """How many cells of a method lie within one and within two standard errors of the paper."""
+    """Number of cells of a method close to the paper.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    measure : str
+        "rmse" or "auc".
+    cells : int
+        Number of cells.
+    within_one, within_two : int
+        Number of cells within one and two standard errors of the paper.
+    better, worse : int
+        Number of cells that are lower or higher by more than two standard errors.
+    """
 
     method: str
     measure: str
@@ -99,7 +148,18 @@ class Agreement(NamedTuple):
 
 
 def agreement(cells_compared: Iterable[Compared]) -> list[Agreement]:
-    """A line for every method and measure; better and worse count the cells beyond two standard errors."""
+    """Count the cells by their distance from the paper.
+
+    Parameters
+    ----------
+    cells_compared : iterable of Compared
+        Cells, from `compared`.
+
+    Returns
+    -------
+    list of Agreement
+        One entry per method and measure.
+    """
     grouped: dict[tuple[str, str], list[float]] = {}
     for one in cells_compared:
         grouped.setdefault((one.method, one.measure), []).append(one.difference)
@@ -120,7 +180,20 @@ def agreement(cells_compared: Iterable[Compared]) -> list[Agreement]:
 
 
 def agreement_table(cells_compared: Iterable[Compared], style: Style = "text") -> str:
-    """The counts of `agreement`, with a line for all."""
+    """Format the counts of `agreement`, with a line for all methods.
+
+    Parameters
+    ----------
+    cells_compared : iterable of Compared
+        Cells, from `compared`.
+    style : {"text", "markdown", "latex", "html"}, default="text"
+        Format.
+
+    Returns
+    -------
+    str
+        The table.
+    """
     lines = agreement(cells_compared)
     total = tuple(sum(column) for column in zip(*(line[2:] for line in lines), strict=True))
     heads = ("cells", "within 1 SE", "within 2 SE", "lower by more", "higher by more")

@@ -1,11 +1,11 @@
-"""The search behind the paper's hyperparameters (appendix F), as a study, and an honest variant.
+"""The grid search of the paper for hyperparameters (appendix F), and a variant that uses no test rows.
 
 First the learning rate and the dropout rate at β = γ = 1, then β or γ at the best of them; at λ = 5. As in the paper,
-`honest=False` judges by the RMSE on the clean test rows, the very rows that Table 1 reports: optimistic, and no one
-has clean labels to choose by. `honest=True` never looks at them: it holds out a fifth of the training rows, wrong
-labels and all, and judges by `robust_r2`, which wrong labels cannot fool.
+`honest=False` scores by the RMSE on the clean test rows, the same rows that Table 1 reports. This is optimistic, and in
+practice there are no clean labels to choose by. `honest=True` does not use them: it holds out a fifth of the training
+rows, including wrong labels, and scores by `robust_r2`, which is robust against wrong labels.
 
-Beta_Bayes has a grid of its own: β and the standard deviation of its likelihood, in units of the labels.
+Beta_Bayes has its own grid: β and the standard deviation of its likelihood, in units of the labels.
 """
 
 import csv
@@ -45,14 +45,22 @@ Candidate = Hyperparameters | BayesHyperparameters
 
 @dataclass(frozen=True)
 class Choice:
-    """What a search chose, and the mean score of every candidate it tried; lower is better."""
+    """Result of a search.
+
+    Attributes
+    ----------
+    best : Hyperparameters or BayesHyperparameters
+        The chosen hyperparameters.
+    scores : mapping
+        Mean score of every candidate; lower is better.
+    """
 
     best: Candidate
     scores: Mapping[Candidate, float]
 
 
 def first_stage(method: str, dataset: str) -> list[Candidate]:
-    """Learning rate × dropout, with the paper's epochs and β = γ = 1; for Beta_Bayes, β × standard deviation."""
+    """Candidates of the first stage: learning rate × dropout at β = γ = 1; for Beta_Bayes, β × noise std."""
     if method == "Beta_Bayes":
         return [BayesHyperparameters(beta, std) for beta in BAYES_BETAS for std in NOISE_STDS]
     start = replace(_start(method, dataset), robustness=None if method == "GCP" else 1.0)
@@ -62,7 +70,7 @@ def first_stage(method: str, dataset: str) -> list[Candidate]:
 
 
 def second_stage(method: str, best: Candidate) -> list[Candidate]:
-    """Values of β or γ at the best learning rate and dropout; the others are through after one stage."""
+    """Candidates of the second stage: values of β or γ; GCP and Beta_Bayes have none."""
     if isinstance(best, BayesHyperparameters) or method == "GCP":
         return [best]
     return [replace(best, robustness=value) for value in ROBUSTNESS]
@@ -76,7 +84,7 @@ def candidate_specs(
     *,
     honest: bool = True,
 ) -> dict[Spec, Candidate]:
-    """The runs that compare candidates: all on the same splits, wrong labels and random streams."""
+    """Create the runs that compare candidates, all with the same splits, wrong labels and random streams."""
     return {
         Spec(
             dataset,
@@ -104,16 +112,39 @@ def search(
     n_jobs: int = 1,
     show_progress: bool = True,
 ) -> Choice:
-    """Both stages; runs are stored, so that a search that was stopped goes on.
+    """Search the hyperparameters of a method on a data set; an interrupted search continues where it stopped.
 
     Parameters
     ----------
-    method : "GCP", "Beta", "Gamma" or "Beta_Bayes".
-    dataset : one of the public data sets.
-    store_path, backend, n_jobs, show_progress : as for `run_study`.
-    seeds : of the splits to average over.
-    honest : judge by held-out training rows and a robust score, or by the RMSE on the clean test rows.
-    epochs : instead of the paper's; not for Beta_Bayes.
+    method : {"GCP", "Beta", "Gamma", "Beta_Bayes"}
+        Name of the method.
+    dataset : str
+        Name of a public data set.
+    store_path : path-like
+        SQLite file with the results, as for `run_study`.
+    backend : str, distributed.Client or concurrent.futures.Executor, default="serial"
+        Where to run, as for `run_study`.
+    seeds : sequence of int, default=SEEDS
+        Seeds of the splits to average over.
+    honest : bool, default=True
+        Whether to score on held-out training rows with `robust_r2`; otherwise on the clean test rows with the RMSE, as
+        in the paper.
+    epochs : int or None, default=None
+        Number of epochs; by default that of the paper. Ignored for Beta_Bayes.
+    n_jobs : int, default=1
+        Number of workers; -1 means one per core.
+    show_progress : bool, default=True
+        Whether to report the progress on stderr.
+
+    Returns
+    -------
+    Choice
+        The chosen hyperparameters and all scores.
+
+    Raises
+    ------
+    ValueError
+        If there is no search for the method.
     """
     if method not in SEARCHED:
         raise ValueError(f"there is no search for {method!r}; choose one of {', '.join(SEARCHED)}")
@@ -159,7 +190,23 @@ def _estimator(method: str, dataset: str, candidate: Candidate) -> Any:
 
 
 class Found(NamedTuple):
-    """A line of the file of choices: what a search chose for a method on a data set, and on how many splits."""
+    """A line of the file written by `write_choices`: the settings chosen for a method on a data set.
+
+    Attributes
+    ----------
+    method, dataset : str
+        Names.
+    judged_by : str
+        Rows that the score was computed on.
+    n_splits : int
+        Number of splits.
+    score : float
+        Mean score; lower is better.
+    learning_rate, dropout, robustness, noise_std : float or None
+        Chosen values; None if the method has no such parameter.
+    epochs : int or None
+        Number of epochs.
+    """
 
     method: str
     dataset: str
@@ -174,7 +221,7 @@ class Found(NamedTuple):
 
     @property
     def settings(self) -> Candidate:
-        """What was chosen."""
+        """The chosen hyperparameters."""
         if self.noise_std is not None:
             assert self.robustness is not None
             return BayesHyperparameters(self.robustness, self.noise_std)
@@ -188,7 +235,7 @@ JUDGES = {True: "held-out training rows", False: "test rows"}
 
 
 def found(method: str, dataset: str, choice: Choice, *, honest: bool, n_splits: int) -> Found:
-    """A choice as a line of the file."""
+    """Convert a choice to a line of the file."""
     head = method, dataset, JUDGES[honest], n_splits, choice.scores[choice.best]
     best = choice.best
     if isinstance(best, BayesHyperparameters):
@@ -197,7 +244,7 @@ def found(method: str, dataset: str, choice: Choice, *, honest: bool, n_splits: 
 
 
 def write_choices(lines: Iterable[Found], path: str | os.PathLike[str]) -> None:
-    """A line a choice, in order of method and data set."""
+    """Write choices to a CSV file, one line per method and data set."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Found._fields)
@@ -206,16 +253,16 @@ def write_choices(lines: Iterable[Found], path: str | os.PathLike[str]) -> None:
 
 
 def read_choices(path: str | os.PathLike[str]) -> list[Found]:
-    """What `write_choices` wrote."""
+    """Read a file written by `write_choices`."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Found._fields:
-            raise ValueError(f"{path} holds no choices; its columns should be {', '.join(Found._fields)}")
+            raise ValueError(f"{path} contains no choices; its columns must be {', '.join(Found._fields)}")
         return [_parsed(line) for line in reader]
 
 
 def chosen(lines: Iterable[Found], *, honest: bool = True) -> Chosen:
-    """The choices of one judge as `table1_specs` takes them."""
+    """Return the choices that were scored on held-out rows (`honest`) or on test rows, for `table1_specs`."""
     return {(line.method, line.dataset): line.settings for line in lines if line.judged_by == JUDGES[honest]}
 
 

@@ -9,7 +9,7 @@
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
 | `variance_corrections.csv` | `tables/variance_corrections.md` |
 
-Only the first is needed. What has not been run yet is said on its page, with the command that runs it.
+Only the first is required. If an experiment has not been run, its page says so and shows the command that runs it.
 """
 
 import os
@@ -44,12 +44,15 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
 
     Parameters
     ----------
-    results : folder of the CSV files.
-    manual : folder with `tables` and `assets`.
+    results : path-like
+        Folder with the CSV files.
+    manual : path-like
+        Folder to write to, with the subfolders `tables` and `assets`.
 
     Returns
     -------
-    paths : the files that were written.
+    list of Path
+        The files that were written.
     """
     source, target = Path(results), Path(manual)
     rows = read_csv(source / "table1.csv")
@@ -88,22 +91,22 @@ def _figures(source: Path, rows: Sequence[Row], beyond: Sequence[Row]) -> dict[s
         points = synthetic_fits.read(source / "synthetic_fits.csv")
         figures["synthetic-fits"] = lambda: synthetic_fits.figure(points)
     if beyond:
-        kinds = beside_table1(beyond, rows)
+        kinds = with_table1(beyond, rows)
         names = {row.method for row in beyond} - {"GCP_St"}  # whose means are those of GCP
         figures["beyond"] = lambda: measure_by_kind(kinds, methods=sorted(names))
     return figures
 
 
-def beside_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
-    """Kinds of wrong labels by name, each from λ = 0 on: what Table 1 has of the same splits, data sets and methods."""
+def with_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows of each kind of wrong labels by name, together with the matching rows of Table 1 for smaller λ."""
     done = {(row.dataset, row.method, row.seed) for row in beyond}
     beside = [row for row in table1 if (row.dataset, row.method, row.seed) in done]
     found = {}
     for kind, own in _by_kind(beyond).items():
         clean = [row._replace(contamination=kind) for row in beside if row.share == 0]
-        spoilt = [row for row in beside if row.share > 0 and row.contamination == kind]
+        contaminated = [row for row in beside if row.share > 0 and row.contamination == kind]
         name, _ = _KINDS.get(kind, (kind, kind))
-        found[name] = [*clean, *spoilt, *own]
+        found[name] = [*clean, *contaminated, *own]
     return found
 
 
@@ -127,7 +130,7 @@ def _side_by_side(rows: Sequence[Row]) -> str:
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    """What was run, how close it is to the paper, and whether the paper's two claims hold."""
+    """What was run, how close it is to the paper, and whether the two claims of the paper hold."""
     n_runs = len({(r.dataset, r.share, _fit(r.method), r.seed) for r in rows})
     found = compared(rows)
     few: dict[str, set[int]] = {}
@@ -136,9 +139,9 @@ def _summary(rows: Sequence[Row]) -> str:
             few.setdefault(cell.dataset, set()).add(cell.n_splits)
     ranges = {name: " to ".join(map(str, sorted({min(n), max(n)}))) for name, n in few.items()}
     part = (
-        f" Some cells stand on fewer than {N_SPLITS} splits: {', '.join(f'{d} ({n})' for d, n in ranges.items())}."
+        f" Some cells have fewer than {N_SPLITS} splits: {', '.join(f'{d} ({n})' for d, n in ranges.items())}."
         if ranges
-        else f" Every cell stands on {N_SPLITS} splits."
+        else f" Every cell has {N_SPLITS} splits."
     )
     return "\n\n".join([f"{n_runs:,} fits.{part}", _claims(rows), agreement_table(found, "markdown")])
 
@@ -154,15 +157,15 @@ def _claims(rows: Sequence[Row]) -> str:
     judged = [key for key, column in columns.items() if "EnsGCP" in column]
     lowest = sum(min(mean[key], key=lambda m: mean[key][m]) == "EnsGCP" for key in judged)
     bold = sum("EnsGCP" in best_methods(columns[key]) for key in judged)
-    spoilt = [key for key, column in columns.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
-    lower = sum(mean[key]["GCP"] < mean[key]["GCP_St"] for key in spoilt)
+    contaminated = [key for key, column in columns.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
+    lower = sum(mean[key]["GCP"] < mean[key]["GCP_St"] for key in contaminated)
     sure = sum(
-        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}) for key in spoilt
+        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}) for key in contaminated
     )
     return (
         f"Of the paper's methods EnsGCP has the lowest mean AUC in {lowest} of {len(judged)} columns, and no other is "
-        f"significantly better in {bold}. Under contamination GCP's AUC is below GCP_St's in {lower} of {len(spoilt)} "
-        f"columns, significantly so in {sure}."
+        f"significantly better in {bold}. Under contamination GCP's AUC is below GCP_St's in {lower} of "
+        f"{len(contaminated)} columns, significantly so in {sure}."
     ).replace("GCP_St", "GCP\\_St")
 
 
@@ -181,15 +184,15 @@ def _beyond(beyond: Sequence[Row]) -> str:
 
 
 def _tuned(source: Path, rows: Sequence[Row]) -> str:
-    """What the search chose, and the rows with these settings beside those with the paper's."""
+    """The settings that the search chose, and the results with them next to those with the settings of the paper."""
     if not (source / "grid_search.csv").exists():
         return "Not run yet: `levelhead study search --choices results/grid_search.csv`."
     parts = [_choices(read_choices(source / "grid_search.csv"))]
     if (source / "tuned.csv").exists():
         tuned = read_csv(source / "tuned.csv")
         there = {(row.dataset, row.share) for row in tuned}
-        rivals = {row.method.partition(" (")[0] for row in tuned} | {"GCP", "EnsGCP"}
-        beside = [row for row in rows if (row.dataset, row.share) in there and row.method in rivals]
+        baselines = {row.method.partition(" (")[0] for row in tuned} | {"GCP", "EnsGCP"}
+        beside = [row for row in rows if (row.dataset, row.share) in there and row.method in baselines]
         parts.append(table([*beside, *tuned], ("rmse", "auc"), "markdown"))
     return "\n\n".join(parts)
 

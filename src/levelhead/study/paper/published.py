@@ -54,7 +54,15 @@ kin8nm EnsGCP 0.08 0.00 0.05 0.00 0.08 0.00 0.06 0.00 0.08 0.00 0.06 0.00 0.08 0
 
 
 class Published(NamedTuple):
-    """Mean and standard deviation over 50 splits, as printed."""
+    """Mean and standard deviation over 50 splits, as printed in the paper.
+
+    Attributes
+    ----------
+    rmse, rmse_std : float
+        RMSE and its standard deviation.
+    auc, auc_std : float
+        AUC and its standard deviation.
+    """
 
     rmse: float
     rmse_std: float
@@ -64,7 +72,13 @@ class Published(NamedTuple):
 
 @cache
 def table1() -> dict[tuple[str, float, str], Published]:
-    """The cells of Table 1 by (data set, λ, method); Beta_Bayes is not there for Power and Kin8nm."""
+    """Return the numbers of Table 1 of the paper.
+
+    Returns
+    -------
+    dict
+        A `Published` for each (data set, λ, method). Power and Kin8nm have no Beta_Bayes.
+    """
     cells = {}
     for line in _FACTS.strip().splitlines():
         dataset, method, *numbers = line.split()

@@ -17,7 +17,7 @@ from levelhead import datasets
 from levelhead._checks import FloatArray
 from levelhead._plot_style import BLUE, GREY, INK, RED
 from levelhead.study.figures import styled
-from levelhead.study.line_styles import Look, looks
+from levelhead.study.line_styles import LineStyle, line_styles
 from levelhead.study.paper.table1 import N_MEMBERS, Hyperparameters, paper_network
 
 SEED = 0
@@ -28,7 +28,19 @@ _GRID = np.linspace(-1, 1, 201)
 
 
 class Point(NamedTuple):
-    """A label (`kind` clean or wrong), or a point of a curve (truth, or the name of a method)."""
+    """A label, or a point of a curve.
+
+    Attributes
+    ----------
+    kind : str
+        "clean" or "wrong" for labels, "truth" or the name of a method for curves.
+    x : float
+        Input.
+    mean : float
+        Label or mean.
+    std : float or None
+        Standard deviation; None for labels.
+    """
 
     kind: str
     x: float
@@ -37,7 +49,7 @@ class Point(NamedTuple):
 
 
 def compute(seed: int = SEED, settings: Hyperparameters = SETTINGS) -> list[Point]:
-    """Fit all methods to the synthetic set; the same seed gives the same curves."""
+    """Fit all methods to the synthetic data; the same seed gives the same curves."""
     data = datasets.synthetic(random_state=seed)
     order = np.argsort(data.X[:, 0])
     points = [
@@ -47,16 +59,18 @@ def compute(seed: int = SEED, settings: Hyperparameters = SETTINGS) -> list[Poin
     points += [Point("truth", float(x), float(np.sin(3 * x)), float(0.5 * np.cos(x) ** 4)) for x in _GRID]
     for family in _FAMILIES:
         model = paper_network(family, settings, _BATCH, n_members=N_MEMBERS)
-        answer = (
+        prediction = (
             model.set_params(random_state=seed, n_jobs=1).fit(data.X, data.y).predict_dist(_GRID[:, None])
         )
         name = family if family == "Gaussian" else f"Ens{family}"
-        points += [Point(name, *map(float, row)) for row in zip(_GRID, answer.mean, answer.std, strict=True)]
+        points += [
+            Point(name, *map(float, row)) for row in zip(_GRID, prediction.mean, prediction.std, strict=True)
+        ]
     return points
 
 
 def write(points: Iterable[Point], path: str | os.PathLike[str]) -> None:
-    """A line a point."""
+    """Write points to a CSV file, one line per point."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Point._fields)
@@ -64,18 +78,18 @@ def write(points: Iterable[Point], path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> list[Point]:
-    """What `write` wrote."""
+    """Read a file written by `write`."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Point._fields:
-            raise ValueError(f"{path} holds no fits; its columns should be {', '.join(Point._fields)}")
+            raise ValueError(f"{path} contains no fits; its columns must be {', '.join(Point._fields)}")
         return [
             Point(kind, float(x), float(mean), float(std) if std else None) for kind, x, mean, std in reader
         ]
 
 
 def figure(points: Iterable[Point]) -> Any:
-    """Labels, means and standard deviations (Figure 2), from stored points."""
+    """Draw labels, means and standard deviations (Figure 2) from stored points."""
     by_kind: dict[str, list[Point]] = {}
     for point in points:
         by_kind.setdefault(point.kind, []).append(point)
@@ -89,11 +103,11 @@ def figure(points: Iterable[Point]) -> Any:
         kind: np.array([p[1:3] for p in by_kind.get(kind, [])]).reshape(-1, 2).T
         for kind in ("clean", "wrong")
     }
-    look = looks(list(curves))
+    styles = line_styles(list(curves))
     # The three robust curves lie on one another: with different dashes each shows through.
     dashes = {"EnsBeta": "--", "EnsGamma": ":"}
     return draw(
-        labels, truth, curves, {n: look[n]._replace(dashes=dashes.get(n, look[n].dashes)) for n in look}
+        labels, truth, curves, {n: styles[n]._replace(dashes=dashes.get(n, styles[n].dashes)) for n in styles}
     )
 
 
@@ -101,17 +115,28 @@ def draw(
     labels: Mapping[str, FloatArray],
     truth: FloatArray,
     curves: Mapping[str, FloatArray],
-    look: Mapping[str, Look],
+    styles: Mapping[str, LineStyle],
     called: FloatArray | None = None,
 ) -> Any:
-    """Three panels: labels, means, standard deviations.
+    """Draw three panels: labels, means, standard deviations.
 
     Parameters
     ----------
-    labels : x and y of the `clean` and of the `wrong` labels.
-    truth, curves : x, mean and standard deviation; of the truth, and of every method.
-    look : of every method.
-    called : x and y of the labels that an audit calls wrong, if there was one.
+    labels : mapping of str to ndarray of shape (2, n)
+        x and y of the "clean" and of the "wrong" labels.
+    truth : ndarray of shape (3, n)
+        x, true mean and true standard deviation.
+    curves : mapping of str to ndarray of shape (3, n)
+        x, mean and standard deviation of each method.
+    styles : mapping of str to LineStyle
+        Line style of each method.
+    called : ndarray of shape (2, n) or None, default=None
+        x and y of the labels that an audit flags.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     with styled() as new_figure:
         drawn = new_figure(figsize=(11, 3.5))
@@ -119,12 +144,12 @@ def draw(
         left.plot(*labels["clean"], ".", ms=3, color=GREY, label="clean")
         left.plot(*labels["wrong"], "x", ms=5, mew=1.5, color=RED, label="wrong")
         if called is not None:
-            left.plot(*called, "o", ms=9, mfc="none", mec=BLUE, label="called wrong")
+            left.plot(*called, "o", ms=9, mfc="none", mec=BLUE, label="flagged")
         left.set(title="Labels", xlabel="x", ylabel="y", ylim=(-5, 23))  # room for the legend
         means.plot(truth[0], truth[1], "-", color=INK, lw=0.9, label="truth")
         spreads.plot(truth[0], truth[2], "-", color=INK, lw=0.9, label="truth")
         for name, (x, mean, std) in curves.items():
-            line = {**look[name].of_line(name), "marker": ""}
+            line = {**styles[name].plot_options(name), "marker": ""}
             means.plot(x, mean, **line)
             spreads.plot(x, std, **line)
         means.set(title="Mean of the clean labels", xlabel="x")

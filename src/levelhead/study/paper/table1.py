@@ -34,7 +34,19 @@ _BAYES_STEPS, _BAYES_BATCH = 10_000, 128
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What the paper chose by its grid search; `robustness` is β or γ."""
+    """Hyperparameters of a method on a data set, as chosen by the grid search of the paper.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Learning rate.
+    dropout : float
+        Dropout rate.
+    epochs : int
+        Number of epochs.
+    robustness : float or None, default=None
+        β or γ.
+    """
 
     learning_rate: float
     dropout: float
@@ -44,7 +56,15 @@ class Hyperparameters:
 
 @dataclass(frozen=True)
 class BayesHyperparameters:
-    """Those of Beta_Bayes: β and the standard deviation of its likelihood, in the units of the labels."""
+    """Hyperparameters of Beta_Bayes on a data set.
+
+    Parameters
+    ----------
+    beta : float
+        β.
+    noise_std : float
+        Standard deviation of the likelihood, in units of the label.
+    """
 
     beta: float
     noise_std: float
@@ -93,19 +113,34 @@ def table1_specs(
     hyperparameters: Chosen = PAPER,
     label: str = "{method}",
 ) -> Iterator[Spec]:
-    """Specs of Table 1 or of a part of it, one data set after the other, all methods of a split together.
+    """Create the specs of Table 1 or of a part of it, data set by data set, all methods of a split together.
 
     Parameters
     ----------
-    datasets, shares, methods, seeds : the part; Beta_Bayes is left out where the paper found no settings for it.
-    contamination : other outliers than the paper's.
-    hyperparameters : by (method, data set); what is missing is the paper's.
-    label : how the methods are called, so that rows with other hyperparameters can stand beside the paper's.
+    datasets : sequence of str, default=DATASETS
+        Data sets.
+    shares : sequence of float, default=SHARES
+        Percentages λ of wrong labels.
+    methods : sequence of str, default=METHODS
+        Methods. Beta_Bayes is left out on data sets for which the paper has no settings.
+    seeds : sequence of int, default=SEEDS
+        Seeds of the splits.
+    contamination : Contamination or None, default=None
+        Kind of wrong labels; by default that of the paper.
+    hyperparameters : mapping, default=PAPER
+        Hyperparameters by (method, data set); missing ones are taken from the paper.
+    label : str, default="{method}"
+        Name of the methods in tables, so that rows with other hyperparameters can be distinguished.
+
+    Yields
+    ------
+    Spec
+        One run.
     """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} in Table 1; choose from {', '.join(METHODS)}")
-    spoil = Replaced() if contamination is None else contamination
+    contaminate = Replaced() if contamination is None else contamination
     chosen = {**PAPER, **hyperparameters}
     for dataset in datasets:
         fits = {
@@ -121,14 +156,31 @@ def table1_specs(
                         label.format(method=fit),
                         seed,
                         built[fit],
-                        contamination=spoil,
+                        contamination=contaminate,
                         student=None if student is None else label.format(method=student),
                         test_size=TEST_SIZE,
                     )
 
 
 def recipe(method: str, dataset: str, hyperparameters: Chosen = PAPER) -> Any:
-    """The estimator of a method as the paper trains it on a data set; members of ensembles with half the dropout."""
+    """Create the estimator of a method as the paper trains it on a data set.
+
+    Members of ensembles have half the dropout.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    dataset : str
+        Name of the data set.
+    hyperparameters : mapping, default=PAPER
+        Hyperparameters by (method, data set).
+
+    Returns
+    -------
+    estimator
+        Unfitted estimator.
+    """
     if method == "Beta_Bayes":
         return _bayes(dataset, hyperparameters)
     family = method.removeprefix("Ens")
@@ -139,7 +191,7 @@ def recipe(method: str, dataset: str, hyperparameters: Chosen = PAPER) -> Any:
 
 
 def paper_network(family: str, chosen: Hyperparameters, batch_size: int, n_members: int = 1) -> Any:
-    """One hidden layer of 50 units for each quantity, trained as in appendix F."""
+    """Create the network of appendix F: one hidden layer of 50 units for each predicted quantity."""
     robustness: dict[str, Any] = {_ROBUSTNESS[family]: chosen.robustness} if family in _ROBUSTNESS else {}
     return _REGRESSORS[family](
         (50,),
@@ -161,7 +213,7 @@ def paper_network(family: str, chosen: Hyperparameters, batch_size: int, n_membe
 
 
 def _bayes(dataset: str, hyperparameters: Chosen) -> Any:
-    """Beta_Bayes as its authors set it up: 10,000 steps, and labels in their own units."""
+    """Beta_Bayes with the settings of its authors: 10,000 steps, labels in their own units."""
     chosen = hyperparameters["Beta_Bayes", dataset]
     assert isinstance(chosen, BayesHyperparameters)
     n_rows = TABLES[dataset].n_rows

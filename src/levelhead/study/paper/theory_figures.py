@@ -15,9 +15,15 @@ _EPSILON = 0.05
 
 
 def phase_portraits() -> Any:
-    """The flow in the (α, σ) plane without and with outliers (Figure 1, right).
+    """Draw the flow in the (α, σ) plane without and with outliers (Figure 1, right).
 
-    The truth is N(0, 1), outliers are N(0, 10²). Without them α and σ grow for ever; with them they come to rest.
+    The clean labels are N(0, 1), the outliers N(0, 10²). Without outliers α and σ grow without limit; with outliers
+    they converge.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     with styled() as new_figure:
         from matplotlib.lines import Line2D
@@ -65,7 +71,13 @@ def _portrait(axes: Any, p_c: ContaminatedPopulation) -> None:
 
 
 def a_of_alpha() -> Any:
-    """A(α) (Figure 4), the rough formula of the paper, and what the difference does to the variance."""
+    """Draw A(α) (Figure 4), the approximation of the paper, and the effect of the difference on the variance.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     alpha = np.geomspace(1e-2, 1e2, 400)
     with styled() as new_figure:
         figure = new_figure(figsize=(8.4, 2.9))

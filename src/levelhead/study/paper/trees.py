@@ -1,7 +1,7 @@
-"""Rows of boosted trees beside the paper's methods: GCPBoost, one machine, and EnsGCPBoost, five.
+"""Boosted trees next to the methods of the paper: GCPBoost, one model, and EnsGCPBoost, an ensemble of five.
 
-Their specs share splits and spoilt labels with those of `table1_specs`, so that one store, one table and one paired
-test hold them all. They have no hyperparameters to choose: every data set gets the defaults.
+Their specs share splits and wrong labels with those of `table1_specs`, so that they can be stored, tabulated and
+compared together. They have no hyperparameters to choose: every data set gets the defaults.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,12 +24,27 @@ def specs_of(
     contamination: Contamination | None = None,
     **others: Any,
 ) -> Iterator[Spec]:
-    """Specs of the methods that are named, whether the paper's or trees.
+    """Create the specs of methods of the paper and of boosted trees.
 
     Parameters
     ----------
-    datasets, shares, methods, seeds, contamination : as for `table1_specs`.
-    others : its hyperparameters and label; trees have none to choose.
+    datasets : sequence of str
+        Data sets.
+    shares : sequence of float
+        Percentages λ of wrong labels.
+    methods : sequence of str
+        Methods.
+    seeds : sequence of int
+        Seeds of the splits.
+    contamination : Contamination or None, default=None
+        Kind of wrong labels; by default that of the paper.
+    **others
+        Hyperparameters and label for `table1_specs`; not allowed for trees.
+
+    Yields
+    ------
+    Spec
+        One run.
     """
     paper = [name for name in methods if name not in METHODS]
     trees = [name for name in methods if name in METHODS]
@@ -49,27 +64,40 @@ def boosting_specs(
     *,
     contamination: Contamination | None = None,
 ) -> Iterator[Spec]:
-    """Specs of the trees, one data set after the other, all methods of a split together.
+    """Create the specs of boosted trees, data set by data set, all methods of a split together.
 
     Parameters
     ----------
-    datasets, shares, methods, seeds : the part of the study.
-    contamination : other outliers than the paper's.
+    datasets : sequence of str, default=DATASETS
+        Data sets.
+    shares : sequence of float, default=SHARES
+        Percentages λ of wrong labels.
+    methods : sequence of str, default=METHODS
+        "GCPBoost", "EnsGCPBoost" or both.
+    seeds : sequence of int, default=SEEDS
+        Seeds of the splits.
+    contamination : Contamination or None, default=None
+        Kind of wrong labels; by default that of the paper.
+
+    Yields
+    ------
+    Spec
+        One run.
     """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} of trees; choose from {', '.join(METHODS)}")
-    spoil = Replaced() if contamination is None else contamination
+    contaminate = Replaced() if contamination is None else contamination
     built = {name: recipe(name) for name in methods}
     for dataset in datasets:
         for seed in seeds:
             for share in shares:
                 for name, estimator in built.items():
                     yield Spec(
-                        dataset, share, name, seed, estimator, contamination=spoil, test_size=TEST_SIZE
+                        dataset, share, name, seed, estimator, contamination=contaminate, test_size=TEST_SIZE
                     )
 
 
 def recipe(method: str) -> Any:
-    """The estimator of a method."""
+    """Create the estimator of a method."""
     return estimators.GCPBoostingRegressor(n_members=N_MEMBERS if method.startswith("Ens") else 1)

@@ -2,8 +2,8 @@
 
 For every draw one GCP ensemble is read in five ways: the prognostic variance (6); with the known share ε of wrong
 labels the first-order correction (8) and the one for far outliers, both from the local α and σ; and the library's
-calibration on out-of-fold residuals with ε known and with ε estimated. A reading is judged by the median over the
-rows of predicted over true variance: 1 is right.
+calibration on out-of-fold residuals with ε known and with ε estimated. The score of a reading is the median over
+the rows of predicted over true variance: 1 is perfect.
 """
 
 import csv
@@ -34,7 +34,23 @@ _MEMBERS = 5
 
 
 class Ratio(NamedTuple):
-    """Predicted over true variance of one reading of one draw; `unsolved` is the share of rows without an answer."""
+    """Predicted over true variance of one reading of one draw.
+
+    Attributes
+    ----------
+    share : float
+        λ, the percentage of wrong labels.
+    draw : int
+        Number of the draw; the seed.
+    reading : str
+        Key of `READINGS`: how the variance is computed.
+    ratio : float
+        Median over the rows of predicted over true variance.
+    unsolved : float
+        Share of rows without a solution.
+    epsilon : float
+        Contamination ε that was used.
+    """
 
     share: float
     draw: int
@@ -45,7 +61,20 @@ class Ratio(NamedTuple):
 
 
 def ratios(shares: Sequence[float] = SHARES, draws: int = DRAWS) -> Iterator[Ratio]:
-    """All readings of all draws, one after the other; the number of the draw is the seed of everything in it."""
+    """Compute all readings of all draws; the number of a draw is the seed of everything in it.
+
+    Parameters
+    ----------
+    shares : sequence of float, default=SHARES
+        Percentages λ of wrong labels.
+    draws : int, default=DRAWS
+        Number of synthetic data sets.
+
+    Yields
+    ------
+    Ratio
+        One reading of one draw.
+    """
     for draw in range(draws):
         for share in shares:
             yield from _of_draw(share, draw)
@@ -78,36 +107,36 @@ def _fitted(data: datasets.Synthetic, contamination: float | str | None, seed: i
     return model(n_members=_MEMBERS, contamination=contamination, **options).fit(data.X, data.y)
 
 
-def _parameters(answer: Prediction) -> tuple[FloatArray, FloatArray]:
-    assert answer.member_alpha is not None
-    assert answer.member_sigma is not None
-    return answer.member_alpha, answer.member_sigma
+def _parameters(prediction: Prediction) -> tuple[FloatArray, FloatArray]:
+    assert prediction.member_alpha is not None
+    assert prediction.member_sigma is not None
+    return prediction.member_alpha, prediction.member_sigma
 
 
-def _first_order(answer: Prediction, epsilon: float) -> FloatArray:
+def _first_order(prediction: Prediction, epsilon: float) -> FloatArray:
     """Equation (8) for every member and row; NaN where it would be negative."""
-    alpha, sigma = _parameters(answer)
+    alpha, sigma = _parameters(prediction)
     left = 1 - b(alpha) * epsilon
     return np.where(left > 0, left, np.nan) * prognostic_variance(alpha, sigma)
 
 
-def _far(answer: Prediction, epsilon: float) -> FloatArray:
+def _far(prediction: Prediction, epsilon: float) -> FloatArray:
     """σ/(α* − A(α*)) for every member and row; NaN where α* has no solution."""
-    alpha, sigma = _parameters(answer)
+    alpha, sigma = _parameters(prediction)
     room = 1 - epsilon * (2 * alpha + 1)
     solved = np.where(room > 0, room, 1.0)
     return np.where(room > 0, sigma / alpha_minus_A(alpha / solved), np.nan)
 
 
-def _mixed(answer: Prediction, variance: FloatArray) -> FloatArray:
+def _mixed(prediction: Prediction, variance: FloatArray) -> FloatArray:
     """Variance of the mixture of members with these variances."""
-    mean = answer.member_mean
+    mean = prediction.member_mean
     mixed: FloatArray = (variance + mean**2).mean(axis=0) - mean.mean(axis=0) ** 2
     return mixed
 
 
 def write(lines: Iterable[Ratio], path: str | os.PathLike[str]) -> None:
-    """A line a reading of a draw."""
+    """Write ratios to a CSV file, one line per reading and draw."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Ratio._fields)
@@ -115,11 +144,11 @@ def write(lines: Iterable[Ratio], path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> list[Ratio]:
-    """What `write` wrote."""
+    """Read a file written by `write`."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != Ratio._fields:
-            raise ValueError(f"{path} holds no ratios; its columns should be {', '.join(Ratio._fields)}")
+            raise ValueError(f"{path} contains no ratios; its columns must be {', '.join(Ratio._fields)}")
         return [
             Ratio(float(share), int(draw), reading, *map(float, rest))
             for share, draw, reading, *rest in reader
@@ -127,7 +156,20 @@ def read(path: str | os.PathLike[str]) -> list[Ratio]:
 
 
 def summary(lines: Iterable[Ratio], style: Style = "markdown") -> str:
-    """Median and quartiles of the ratio over the draws; in bold the reading that is nearest to 1."""
+    """Format median and quartiles of the ratio over the draws; the reading closest to 1 is bold.
+
+    Parameters
+    ----------
+    lines : iterable of Ratio
+        Ratios.
+    style : {"text", "markdown", "latex", "html"}, default="markdown"
+        Format.
+
+    Returns
+    -------
+    str
+        The table.
+    """
     found: dict[tuple[str, float], list[Ratio]] = {}
     for line in lines:
         found.setdefault((line.reading, line.share), []).append(line)
@@ -156,5 +198,5 @@ def _quartiles(lines: Sequence[Ratio]) -> tuple[float, float, float]:
 def _shown(lines: Sequence[Ratio], quartiles: tuple[float, float, float]) -> str:
     low, middle, high = quartiles
     unsolved = float(np.mean([line.unsolved for line in lines]))
-    note = f"; no answer for {unsolved:.0%} of the rows" if unsolved >= 0.005 else ""
+    note = f"; no solution for {unsolved:.0%} of the rows" if unsolved >= 0.005 else ""
     return f"{middle:.2f} ({low:.2f} to {high:.2f}{note})"
