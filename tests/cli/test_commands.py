@@ -144,8 +144,8 @@ def test_evaluate_measures_the_model(held_out: pd.DataFrame, model: Path, run, t
 
     read = run("evaluate", model, "clean.csv", "--target", "rent", cwd=tmp_path)
     assert read.code == 0
-    assert re.search(rf"rmse +{measures['rmse']:.4g} +error of the mean", read.out)
-    assert "should hold" in read.out
+    assert re.search(rf"rmse +{measures['rmse']:.4g} +root mean squared error", read.out)
+    assert "Coverage of the intervals" in read.out
     assert "left out" in read.out
 
 

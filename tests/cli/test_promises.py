@@ -96,7 +96,7 @@ def test_colours_are_for_terminals_only(run, tmp_path: Path) -> None:
     assert "\x1b" not in on_a_terminal(*call, cwd=tmp_path, NO_COLOR="1")
     piped = run(*call, cwd=tmp_path)
     assert piped.code == 1
-    assert piped.err == "levelhead: there is no file nothing.csv\n"
+    assert piped.err == "levelhead: nothing.csv does not exist\n"
     assert piped.out == ""
 
 
@@ -106,7 +106,7 @@ def test_debug_shows_the_traceback_and_nothing_else_does(run, tmp_path: Path) ->
     plain, debug = run(*call, cwd=tmp_path), run(*call, "--debug", cwd=tmp_path)
     assert plain.code == 1
     assert len(plain.err.splitlines()) == 1
-    assert "column 'y' holds no number" in plain.err
+    assert "column 'y' contains no numbers" in plain.err
     assert debug.code != 0
     assert "Traceback (most recent call last)" in debug.err
 
