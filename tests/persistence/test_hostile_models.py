@@ -330,7 +330,7 @@ def test_the_number_of_jobs_is_the_readers(forged, instances):
         ("variance", None),
         ("predict", 1),
         ("steps", []),
-        ("_fitted_part", "separation_"),
+        ("_fitted_attribute", "separation_"),
     ],
 )
 def test_attributes_of_our_own_that_cannot_be(network, forged, name, value):
