@@ -51,7 +51,7 @@ class Entry:
 REGISTRY = (
     Entry(AutoRegressor, {"n_members": 1}, kind="auto", extra="lightgbm", slow=True),
     Entry(GCPRegressor, kind="network"),
-    Entry(GCPBoostingRegressor, {"max_iter": 10}, kind="trees", extra="lightgbm"),
+    Entry(GCPBoostingRegressor, {"max_iter": 40}, kind="trees", extra="lightgbm"),
     Entry(
         CleanedRegressor,
         {"regressor": LinearRegression(), "auditor": GCPRegressor(max_iter=30)},
