@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import levelhead
+from levelhead import auditing
 from levelhead.auditing import judge, missing_cells
 from levelhead.audits.audit import Audit, most_suspect
 from levelhead.audits.separation import estimate_contamination
@@ -74,12 +75,12 @@ def test_summary_is_plain_words(result):
     text = result.summary()
     assert text == repr(result)
     assert "2,000 labels" in text
-    assert f"{result.is_label_issue.sum():,} are called wrong" in text
+    assert f"{result.is_label_issue.sum():,} are flagged" in text
     assert f"{result.issues[0]} (" in text
 
 
 def test_the_counts_of_the_summary_add_up():
-    """A level may leave room for a label that is hardly suspect: it is called wrong, and not trusted as well."""
+    """A level may leave room for a label that is hardly suspect: it is flagged, and not trusted as well."""
     y = np.concatenate([np.linspace(-2, 2, 400), np.full(30, 1e3)])
     audit = Audit.from_residuals(y, np.zeros(430), np.ones(430), false_alarm_rate=0.2)
     counts = [int(word) for word in audit.summary().splitlines()[1].split() if word.isdigit()]
@@ -167,11 +168,9 @@ QUICK = levelhead.GCPRegressor((8,), max_iter=5)
 
 
 def test_audit_hands_its_settings_on(spoilt, monkeypatch):
-    from levelhead.estimators import registry
-
     X, y = spoilt[1].X[:200], spoilt[1].y[:200]
     made = lambda kind, **settings: levelhead.GCPRegressor((8,), max_iter=5, **settings)
-    monkeypatch.setattr(registry, "make", made)
+    monkeypatch.setattr(auditing, "make", made)
     one, two, other = (levelhead.audit(X, y, random_state=seed, n_members=1) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.predicted_label, two.predicted_label)
     assert not np.array_equal(one.predicted_label, other.predicted_label)

@@ -226,8 +226,8 @@ class Audit:
         trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
         lines = [
             f"{n:,} labels. About {self.contamination:.1%} look wrong ({low:.1%} to {high:.1%}).",
-            f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are called wrong "
-            f"(expecting at most {self.false_alarm_rate:.0%} false alarms among them).",
+            f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are flagged "
+            f"(at most {self.false_alarm_rate:.0%} of them are expected to be false alarms).",
         ]
         if found:
             shown = ", ".join(
@@ -264,10 +264,10 @@ class Audit:
         wrong = self.is_label_issue
         for axes, y in ((labels, self.given_label), (scores, np.arcsinh(self.z))):
             axes.plot(self.predicted_label[~wrong], y[~wrong], ".", ms=3, color="#8a8f98", label="kept")
-            axes.plot(self.predicted_label[wrong], y[wrong], "x", ms=6, color="#d55e00", label="called wrong")
+            axes.plot(self.predicted_label[wrong], y[wrong], "x", ms=6, color="#d55e00", label="flagged")
             axes.set_xlabel("expected label")
         labels.axline((self.predicted_label[0],) * 2, slope=1, color="#1f2430", lw=0.8)
-        labels.set(ylabel="given label", title=f"{wrong.sum():,} of {len(self):,} labels are called wrong")
+        labels.set(ylabel="given label", title=f"{wrong.sum():,} of {len(self):,} labels are flagged")
         labels.legend()
         ticks = np.array([-1000, -100, -10, -3, 0, 3, 10, 100, 1000])
         scores.set_yticks(np.arcsinh(ticks), [str(t) for t in ticks])
