@@ -101,7 +101,7 @@ def test_any_regressor_with_a_standard_deviation(data):
 def test_failures_are_outcomes(data):
     outcome = attempt(Spec(data, 0, "line", 1, LinearRegression()))
     assert outcome.result is None
-    assert "LinearRegression gives no distribution" in outcome.error
+    assert "LinearRegression does not predict a distribution" in outcome.error
     assert "Traceback" in outcome.error
     with pytest.raises(ValueError, match="fits no Student's t"):
         run(Spec(data, 0, "ridge", 1, BayesianRidge(), student="St"))

@@ -82,7 +82,7 @@ def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
     [failure] = summary.failures
     assert failure.method == "line"
     assert failure.error.startswith("Traceback")
-    assert "gives no distribution" in failure.error
+    assert "does not predict a distribution" in failure.error
     assert "1 failed and will be repeated" in str(summary)
     with Store(path) as store:
         assert store.failures() == [failure]
