@@ -28,6 +28,7 @@ from levelhead._checks import FloatArray, RandomState
 from levelhead._deprecated import renamed_argument
 from levelhead._files import whole
 from levelhead.contamination import Contamination, Replaced, Share
+from levelhead.theory.elementary import exp, sin
 
 ENVIRONMENT = "LEVELHEAD_DATA"
 # The tables as regression benchmarks use them: blank-separated numbers without a header, the target last.
@@ -232,8 +233,8 @@ def synthetic(n: int = 400, contamination: float = 0.05, random_state: RandomSta
         )
     rng = _checks.generator(random_state)
     x = rng.uniform(-1, 1, size=n)
-    mean = np.sin(3 * x)
-    std = 0.5 * np.cos(x) ** 4
+    mean = sin(3 * x)
+    std = 0.5 * np.square(1 - np.square(sin(x)))  # 0.5 cos⁴x
     y_clean = mean + std * rng.standard_normal(n)
     mask = rng.random(n) < contamination
     y = np.where(mask, rng.uniform(-4, 16, size=n), y_clean)
@@ -283,8 +284,8 @@ def heteroscedastic(
     X = rng.uniform(-1, 1, size=(n, n_features))
     u = X[:, ::2].sum(axis=1) / np.sqrt(X[:, ::2].shape[1])
     v = X[:, 1::2].sum(axis=1) / np.sqrt(max(X[:, 1::2].shape[1], 1))
-    mean = np.sin(2 * u) + u * v + 0.5 * v**2
-    std = 0.1 + 0.4 / (1 + np.exp(-3 * (u - v)))
+    mean = sin(2 * u) + u * v + 0.5 * v**2
+    std = 0.1 + 0.4 / (1 + exp(-3 * (u - v)))
     y_clean = mean + std * rng.standard_normal(n)
     contaminate = Replaced() if kind is None else kind
     contaminated = contaminate(X, y_clean, contamination, rng, noise_std=std)

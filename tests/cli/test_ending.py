@@ -67,6 +67,16 @@ elif moment == "thread":  # of another library, which fails when it is ended
         thread.join()
         unlink(*args, **options)
     pathlib.Path.unlink = fail_and_unlink
+elif moment == "swallowed":  # by code of another library that catches everything
+    import pandas
+    to_csv = pandas.DataFrame.to_csv
+    def write_and_swallow(*args, **options):
+        try:
+            ask()
+        except BaseException:
+            pass
+        return to_csv(*args, **options)
+    pandas.DataFrame.to_csv = write_and_swallow
 elif moment == "ignored":
     import pandas
     signal.signal(number, signal.SIG_IGN)
@@ -127,3 +137,9 @@ def test_nohup_is_obeyed(quick: Path, tmp_path: Path) -> None:
     code, said, left = ended("ignored", signal.SIGHUP, quick, tmp_path)
     assert (code, said) == (0, "")
     assert "deep/er/out.csv" in left
+
+
+def test_a_signal_that_other_code_swallows_still_ends_the_command(quick: Path, tmp_path: Path) -> None:
+    code, message, _ = ended("swallowed", signal.SIGTERM, quick, tmp_path)
+    assert message == "levelhead: terminated; no unfinished file is left\n"
+    assert code == 143

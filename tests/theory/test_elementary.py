@@ -16,6 +16,7 @@ CASES = {
     "log": (np.concatenate([ANY_SIZE, NEAR_ONE, [5e-324, 1.7e308]]), mpmath.log),
     "log1p": (np.concatenate([ANY_SIZE, -RNG.uniform(0, 1, 200)]), mpmath.log1p),
     "softplus": (RNG.uniform(-700, 700, 400), lambda x: mpmath.log1p(mpmath.exp(x))),
+    "sin": (RNG.uniform(-10, 10, 400), mpmath.sin),
     "cos_turns": (RNG.uniform(0, 1, 400), lambda t: mpmath.cos(2 * mpmath.pi * t)),
 }
 
@@ -27,7 +28,7 @@ def test_error_of_at_most_two_units_in_the_last_place(name):
     with mpmath.workdps(40):
         for x, value in zip(points.tolist(), got.tolist(), strict=True):
             true = exact(mpmath.mpf(x))
-            size = max(abs(true), 1) if name == "cos_turns" else abs(true)
+            size = max(abs(true), (4 + 2 * abs(x)) * (name == "sin"), name in ("sin", "cos_turns"))
             assert abs(value - true) <= 2 * EPS * size, x
 
 

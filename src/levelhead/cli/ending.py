@@ -59,8 +59,12 @@ def by_signals() -> Iterator[None]:
     try:
         try:
             yield
-        finally:
+        except Ended:
+            raise
+        except BaseException:
             handler.raise_pending()
+            raise
+        handler.raise_pending()
     except Ended as end:
         with suppress(OSError):  # the terminal may be gone
             sys.stderr.write(f"levelhead: {end}\n")
@@ -89,8 +93,8 @@ class _Handler:
         raise Ended(self._received)
 
     def raise_pending(self) -> None:
-        """Raise `Ended` if a signal is still deferred."""
-        if self._received is not None and not self._ignored_until:
+        """Raise `Ended` if a signal is still deferred, or if other code caught the exception and went on."""
+        if self._received is not None:
             raise Ended(self._received)
 
     def retry_unraisable(self, unraisable: Any) -> None:

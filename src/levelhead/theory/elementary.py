@@ -188,6 +188,23 @@ def cos_turns(t: FloatArray) -> FloatArray:
     return u * _horner(SINE, u * u)
 
 
+def sin(x: ArrayLike) -> FloatArray:
+    """Compute sin x, for |x| up to some thousands, to about 1e-15 of the largest |x|.
+
+    Parameters
+    ----------
+    x : array-like
+        Angles in radians.
+
+    Returns
+    -------
+    ndarray of the shape of x
+        The sines.
+    """
+    turns = np.asarray(x, dtype=np.float64) / (2 * np.pi) - 0.25
+    return cos_turns(turns - np.floor(turns))
+
+
 def power(x: ArrayLike, exponent: ArrayLike) -> FloatArray:
     """Raise x ≥ 0 to the power of an exponent.
 
