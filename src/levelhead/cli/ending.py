@@ -59,10 +59,9 @@ def by_signals() -> Iterator[None]:
     try:
         try:
             yield
-        except Ended:
-            raise
-        except BaseException:
-            handler.raise_pending()
+        except BaseException as error:
+            if not isinstance(error, Ended):
+                handler.raise_pending(getattr(error, "code", None))
             raise
         handler.raise_pending()
     except Ended as end:
@@ -92,9 +91,12 @@ class _Handler:
         self._ignored_until = time.monotonic() + _CLEANING
         raise Ended(self._received)
 
-    def raise_pending(self) -> None:
-        """Raise `Ended` if a signal is still deferred, or if other code caught the exception and went on."""
-        if self._received is not None:
+    def raise_pending(self, code: Any = None) -> None:
+        """Raise `Ended` if a signal is still deferred, or if other code caught the exception and went on.
+
+        The exit code tells whether the signal has had its effect.
+        """
+        if self._received is not None and code != 128 + self._received:
             raise Ended(self._received)
 
     def retry_unraisable(self, unraisable: Any) -> None:
