@@ -26,7 +26,7 @@ from levelhead.engine._records import (
 from levelhead.engine._simd import BLOCK, LANES, lane_sum
 from levelhead.engine._team import Team, barrier
 from levelhead.engine._types import Float32, Float64, Rows
-from levelhead.engine.networks import backward_block, forward_block
+from levelhead.engine.networks import backward_block, forward_block, whole_vectors
 from levelhead.engine.objectives import sample_losses
 from levelhead.engine.optimizers import step_size, update
 from levelhead.engine.variational import add_divergence, add_sample, sample_weights
@@ -48,22 +48,17 @@ def _load(net: Net, data: Data, rows: Rows, start: int, n: int, work: Buffers) -
             work.acts[i * ld + k] = data.X[row, k]
 
 
-@inline
-def _whole_vectors(n: int) -> int:
-    return (n + LANES - 1) // LANES * LANES
-
-
 @part
 def _losses(settings: Settings, n: int, work: Buffers) -> None:
     # Whole vectors of samples; results beyond n are not used.
     code, constants = settings.objective, settings.constants
-    sample_losses(code, constants, work.labels, _whole_vectors(n), work.out, work.values, work.grad)
+    sample_losses(code, constants, work.labels, whole_vectors(n), work.out, work.values, work.grad)
 
 
 @part
 def _weigh(net: Net, data: Data, rows: Rows, start: int, n: int, batch: int, work: Buffers) -> float:
     """Sum of weight times loss; the gradients become those of the mean over the minibatch, and 0 beyond it."""
-    n_full, n_outputs = _whole_vectors(n), net.n_trunks * net.per_trunk
+    n_full, n_outputs = whole_vectors(n), net.n_trunks * net.per_trunk
     for i in range(n):
         share = data.weight[rows[start + i]] if len(data.weight) > 0 else _ONE
         work.values[i] *= share

@@ -109,6 +109,12 @@ def forward_block(
         mm_nt(work.out, out0, BLOCK, w, bias0, 1, _ONE, w, W0, ld, acts, source, ld, net.per_trunk, n, ld)
 
 
+@inline
+def whole_vectors(n: int) -> int:
+    """`padded`, for kernels."""
+    return (n + LANES - 1) // LANES * LANES
+
+
 @part
 def _output_backward(
     net: Net, w: Float32, n: int, work: Buffers, trunk: int, g: Float32, g0: int, decay: F
@@ -119,7 +125,7 @@ def _output_backward(
     W0 = w0 + net.table[last, W]
     source = trunk * work.stride + net.table[last - 1, ACT] * work.rows if last > 0 else 0
     mm(g, g0 + W0, ld, w, W0, ld, decay, grad, out0, BLOCK, 1, work.acts, source, ld, net.per_trunk, ld, n)
-    n_full = (n + LANES - 1) // LANES * LANES  # beyond n the gradients are 0
+    n_full = whole_vectors(n)  # beyond n the gradients are 0
     for q in range(net.per_trunk):
         lane_sum(g, g0 + w0 + net.table[last, B] + q, grad, out0 + q * BLOCK, n_full)
     if last > 0:
