@@ -1,6 +1,7 @@
 """`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to predictions."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def fit(
         else ""
     )
     screen.print_line(
-        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in {result['seconds']:.0f} s{wrong}."
+        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in "
+        f"{result['seconds']:.0f} s{wrong}."
     )
     screen.print_line(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
 
@@ -150,7 +152,8 @@ def evaluate(
         encoding=encoding,
         sheet=sheet,
         allow_missing_labels=allow_missing_labels,
-        formats=_formats(loaded) or _formats_for(loaded, tables.read(data, encoding=encoding, sheet=sheet), settings, data),
+        formats=_formats(loaded)
+        or _formats_for(loaded, tables.read(data, encoding=encoding, sheet=sheet), settings, data),
         **settings,
     )
     prediction = _prediction(loaded, table.X, data)
@@ -209,7 +212,7 @@ def about_table(table: tables.TrainingTable) -> dict[str, Any]:
             {"label": label, "count": count} for label, count in table.target_codes.items()
         ],
         "remarks": table.remarks,
-        "quality": [found._asdict() for found in table.quality],
+        "quality": [asdict(found) for found in table.quality],
     }
 
 
@@ -247,7 +250,9 @@ class _Reader:
 
     def remarks(self) -> list[str]:
         """One sentence for each column with cells that could not be read."""
-        return [f"{name}: {n:,} cells that could not be read are missing" for name, n in self._unreadable.items()]
+        return [
+            f"{name}: {n:,} cells that could not be read are missing" for name, n in self._unreadable.items()
+        ]
 
 
 def _formats(model: Any) -> tables.TableFormats | None:
@@ -275,7 +280,9 @@ def _prediction_frame(
 
     data = reader.data
     result = pd.DataFrame(
-        _prediction_columns(_prediction(model, reader.inputs(piece), data), coverage) if len(piece) else _NO_ROWS
+        _prediction_columns(_prediction(model, reader.inputs(piece), data), coverage)
+        if len(piece)
+        else _NO_ROWS
     )
     if id_column is None:
         result.insert(0, "row", np.arange(rows_before + 1, rows_before + len(piece) + 1))

@@ -46,7 +46,8 @@ Missing = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file (default: detected).")
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Encoding of a text file (default: detected)."),
 ]
 Sheet = Annotated[str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of a workbook.")]
 AllowMissingLabels = Annotated[
