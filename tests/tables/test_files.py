@@ -15,7 +15,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("polars")
 
 from levelhead import tables  # noqa: E402
-from levelhead.tables import TableError, delimited, training_table  # noqa: E402
+from levelhead.tables import TableError, delimited, sources, training_table  # noqa: E402
 
 Write = Callable[..., Path]
 
@@ -37,8 +37,11 @@ def test_other_alphabets(encoding: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_a_letter_at_the_end_of_a_block_is_whole(shift: int, tmp_path: Path) -> None:
-    text = "город;y\n" + "x" * shift + "Кёльн;1\n" + "Кёльн;1\n" * 400_000
+def test_a_letter_at_the_end_of_a_block_is_whole(
+    shift: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_BLOCK", 1000)
+    text = "город;y\n" + "x" * shift + "Кёльн;1\n" + "Кёльн;1\n" * 4000
     path = tmp_path / "large.csv"
     path.write_bytes(text.encode())
     assert set(tables.read(path)["город"]) <= {"Кёльн", "x" * shift + "Кёльн"}
@@ -137,6 +140,16 @@ def test_standard_input(written: Write) -> None:
         [sys.executable, "-c", code], input="x;y\n1;2,5\n3;4,5\n", capture_output=True, text=True, check=True
     )
     assert done.stdout == "[2.5, 4.5]\n"
+
+
+def test_empty_lines_are_skipped_in_chunks_too(written: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_BLOCK", 100)
+    lines = [f"{k},w{k}" for k in range(100)]
+    path = written("x,w\n" + "\n".join([*lines[:70], "", *lines[70:]]) + "\n\n")
+    parts = list(tables.pieces(path, rows=30))
+    assert [len(part) for part in parts] == [30, 30, 30, 10]
+    assert pd.concat(parts)["w"].tolist() == [f"w{k}" for k in range(100)]
+    assert len(tables.read(path)) == 100
 
 
 def test_an_encoding_can_be_given(written: Write) -> None:

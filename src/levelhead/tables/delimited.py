@@ -89,15 +89,17 @@ def pieces(source: Source, layout: Layout, rows: int) -> Iterator[tuple[Rows, fl
         return
     pl = _frames.polars()
     held: list[Any] = []
+    done = 0
     for place, (block, share) in enumerate(utf8(source, layout)):
         frame = _parsed(block, layout, skip=layout.header_lines if place == 0 else 0)
-        if frame is None:  # the csv module says which line is wrong
-            list(_slow(source, layout))
-            raise TableError(f"{source.name} cannot be split into cells; save it as CSV again")
+        if frame is None:  # the csv module skips empty lines, and says which line is wrong
+            yield from islice(_slow(source, layout, rows), done, None)
+            return
         held.append(frame)
         while sum(map(len, held)) > rows:
             joined = pl.concat(held)
             yield Rows(_to_pandas(joined[:rows]), []), share
+            done += 1
             held = [joined[rows:]]
     yield Rows(_to_pandas(pl.concat(held)), []), 1.0
 
@@ -109,30 +111,37 @@ def _fast(source: Source, layout: Layout, as_text: Collection[str]) -> Any:
     size = source.path.stat().st_size if plain else len(content)
     types = _number_types(source, layout) if size >= LARGE else {}
     types = {k: kind for k, kind in types.items() if layout.names[k] not in as_text}
-    frame = _parsed(content, layout, layout.header_lines, types)
+    frame = _parsed(content, layout, layout.header_lines, types, words=())
+    if frame is None and types:
+        frame = _parsed(content, layout, layout.header_lines, types, words=TOKENS)
     if frame is not None:
         certain = {k: kind for k, kind in types.items() if not _may_be_grouped(frame[f"{k}"])}
     if frame is None or len(certain) < len(types):
-        frame = _parsed(content, layout, layout.header_lines, {} if frame is None else certain)
+        frame = _parsed(content, layout, layout.header_lines, {} if frame is None else certain, words=TOKENS)
     return frame
 
 
-def _parsed(content: Any, layout: Layout, skip: int, types: dict[int, Any] | None = None) -> Any:
+def _parsed(
+    content: Any, layout: Layout, skip: int, types: dict[int, Any] | None = None, words: Collection[str] = ()
+) -> Any:
+    """The cells by polars, some columns as numbers; None if that fails, or if there are empty lines."""
     pl = _frames.polars()
     schema = {f"{k}": (types or {}).get(k, pl.String) for k in range(len(layout.names))}
     try:
-        return pl.read_csv(
+        frame = pl.read_csv(
             content,
             has_header=False,
             separator=layout.separator,
             skip_lines=skip,
             schema=schema,
-            null_values=list(TOKENS) if types else None,
+            null_values=list(words) if types and words else None,
             glob=False,
             raise_if_empty=False,
         )
     except pl.exceptions.PolarsError:
         return None
+    gaps = frame["0"].null_count() and frame.select(pl.all_horizontal(pl.all().is_null()).any()).item()
+    return None if gaps else frame
 
 
 def _number_types(source: Source, layout: Layout) -> dict[int, Any]:
@@ -227,8 +236,8 @@ def _to_pandas(frame: Any) -> Frame:
     """A pandas frame; numbers without gaps are not copied."""
     pandas = _frames.pandas()
     columns = {}
-    for name in frame.columns:
-        column = frame[name].rechunk()
+    for name in list(frame.columns):
+        column = frame.drop_in_place(name).rechunk()  # no column is held twice for long
         if column.dtype.is_integer() and column.null_count():
             columns[name] = pandas.array(column.to_list(), dtype="Int64")
         elif column.dtype.is_numeric():

@@ -15,7 +15,6 @@ BLANKS = " +"  # stands for one or more blanks or tabs between cells
 _NOWHERE = "\x1f"  # separates nothing, in a file of one column
 _SEPARATORS = (",", ";", "\t", "|", "~", "^", "\x01", "\x1e", ":")
 _NUMBER = re.compile(r"[\s\d.,'+-]*\d[\s\d.,'+-]*(?:[eE][+-]?\d+)?")
-_BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t]*\r?\n")
 
 
 class Layout(NamedTuple):
@@ -34,7 +33,7 @@ class Layout(NamedTuple):
     header_lines : int
         Lines up to the end of the header.
     regular : bool
-        Whether a fast reader splits it correctly: quotation marks only around cells, and no empty lines.
+        Whether a fast reader splits it correctly: quotation marks stand only around cells.
     remarks : tuple of str
         What was assumed.
     ragged_end : bool
@@ -77,6 +76,7 @@ def detect(source: Source, encoding: str | None = None) -> Layout:
         start += block
         if len(start) >= encodings.SAMPLE:
             break
+    del start[encodings.SAMPLE :]
     if b"\0" in start:
         raise TableError(f"{source.name} is not a text file: it contains zero bytes; give CSV or Parquet")
     line_end = b"\n" if b"\n" in start or b"\r" not in start else b"\r"
@@ -138,13 +138,10 @@ def _encoding(source: Source) -> tuple[str, list[str]]:
 
 def _end_of_rows(text: bytes) -> int:
     """The end of the last line that does not end within quotation marks."""
-    end, quotes = text.rfind(b"\n") + 1, 0
-    while end:
-        quotes = text.count(b'"', 0, end)
-        if quotes % 2 == 0:
-            return end
+    end = text.rfind(b"\n") + 1
+    while end and text.count(b'"', 0, end) % 2:
         end = text.rfind(b"\n", 0, text.rfind(b'"', 0, end)) + 1
-    return 0
+    return end
 
 
 def _whole_rows(sample: bytes) -> str:
@@ -155,14 +152,14 @@ def _whole_rows(sample: bytes) -> str:
 
 
 def _is_regular(source: Source, layout: Layout) -> bool:
+    """Whether quotation marks stand only around whole cells."""
+    plain = layout.encoding == "utf-8" and layout.line_end == b"\n"
+    if plain and not any(b'"' in block or b"\0" in block for block in _content(source)):
+        return True
     mark = re.escape(layout.separator.encode())
     cell = re.compile(rb'(?:(?<=[\n%b])|\A)"(?:[^"]|"")*"(?=%b|\r?\n|\r?\Z)' % (mark, mark))
     for block, _ in utf8(source, layout):
-        if b"\n\n" in block or b"\n\r\n" in block or block[:1] == b"\n" or b"\0" in block:
-            return False
-        if _BLANK_LINE.search(block[:1000]):
-            return False
-        if b'"' in block and b'"' in cell.sub(b"", block):
+        if b"\0" in block or (b'"' in block and b'"' in cell.sub(b"", block)):
             return False
     return True
 
