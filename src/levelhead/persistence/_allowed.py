@@ -78,6 +78,11 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.tables.columns.Column": None,
+        "levelhead.tables.columns.Columns": None,
+        "levelhead.tables.encoding.Encoding": None,
+        "levelhead.tables.features.Feature": None,
+        "levelhead.tables.encoding.Offset": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },

@@ -109,8 +109,8 @@ def test_the_more_labels_are_wrong_the_larger_the_leaves_of_the_scale(monkeypatc
     monkeypatch.setattr(
         growing,
         "grow",
-        lambda *given, growth, seed: (
-            rows.append(growth.rows_in_scale_leaf) or grow(*given, growth=growth, seed=seed)
+        lambda *given, growth, **more: (
+            rows.append(growth.rows_in_scale_leaf) or grow(*given, growth=growth, **more)
         ),
     )
     data = heteroscedastic(600, random_state=0)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from levelhead import engine
 from levelhead.audits import LEAST_ROWS
@@ -47,6 +46,7 @@ class NetworkRegressor(AuditedRegressor):
     """Base of the network estimators: how they learn."""
 
     _fitted_attribute = "networks_"
+    _reader = "network"
     networks_: list[engine.Network]
     input_scale_: Scale
     _parameter_constraints: ClassVar[Constraints] = {
@@ -96,8 +96,8 @@ class NetworkRegressor(AuditedRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -113,14 +113,12 @@ class NetworkRegressor(AuditedRegressor):
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
         self._stream = seed = self._new_seed()
         rows = _preparation.arrange(X, y, weight, seed)
-        if not continues:
-            self._learn_scales(X, y, rows)
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        data = self._prepared(X, y, rows, first=not continues)
         if continues:
             more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
             self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
         elif self.out_of_fold and rows.n_groups >= LEAST_ROWS:
-            self._fit_in_two_phases(data, seed, y)
+            self._fit_in_two_phases(data, seed, X, y)
         else:
             self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
@@ -133,8 +131,8 @@ class NetworkRegressor(AuditedRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -152,36 +150,21 @@ class NetworkRegressor(AuditedRegressor):
             self._stream = self._new_seed()
         rows = _preparation.arrange(X, y, weight, self._stream)
         if first:
-            self._learn_scales(X, y, rows)
             self._reset_contamination()
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        data = self._prepared(X, y, rows, first=first)
         start = [None] * self.n_members if first else self.networks_
         epochs = 1 if first else self.networks_[0].epochs + 1
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
         return self._record_history()
 
-    def predict_dist(self, X: Any) -> Prediction:
-        """Predict the distribution of the clean label of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
-
-        Returns
-        -------
-        Prediction
-            Means, variances, quantiles and densities, one for each row.
-        """
-        check_is_fitted(self, self._fitted_attribute)
-        X = self._checked_inputs(X, reset=False)
+    def _predict_table(self, X: Table) -> Prediction:
         networks = self._predicting_networks()
         outputs = [
-            self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
+            self._forward(networks, self.input_scale_.apply(self._inputs(X[start : start + _CHUNK])))
             for start in range(0, len(X), _CHUNK)
         ]
-        return self._predicted(self._decode(np.concatenate(outputs, axis=1)))
+        return self._predicted(self._decode(np.concatenate(outputs, axis=1)), self._location(X))
 
     def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_
@@ -191,16 +174,20 @@ class NetworkRegressor(AuditedRegressor):
 
     # ------------------------------------------------------------------ two phases
 
-    def _fit_in_two_phases(self, data: Prepared, seed: int, y: FloatArray) -> None:
-        n_folds = max(self.n_members, _LEAST_FOLDS)
+    @property
+    def _n_folds(self) -> int:
+        return max(int(self.n_members), _LEAST_FOLDS)
+
+    def _fit_in_two_phases(self, data: Prepared, seed: int, X: Table, y: FloatArray) -> None:
+        n_folds = self._n_folds
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
-        networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
+        networks = self._train(self._for_each_fold(data, X, y), seed, n_folds, [None] * n_folds, epochs=first)
         fold, row = data.rows.group % n_folds, np.arange(len(y))
         early = self._decode(self._forward(networks, data.X))
         oof = early.map(lambda part: part[fold, row][None])
         wrong = self._learn_from_held_out(oof, data)
-        self.oof_prediction_ = self._predicted(oof)
+        self.oof_prediction_ = self._predicted(oof, self._held_out_location(X, y, data.rows))
         self._row_keys = data.rows.key
         weighted = replace(data, rows=data.rows.weighted(1 - wrong))
         start = [_restarted(network) for network in networks[: self.n_members]]
@@ -254,17 +241,19 @@ class NetworkRegressor(AuditedRegressor):
     def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start: Start) -> list[engine.Job]:
         """One job for each network to start from; network k leaves out fold k, if there are folds."""
         rows, jobs = data.rows, []
+        n = len(rows.group)
         for k, network in enumerate(start):
-            held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
+            held_out = np.zeros(n, dtype=bool) if n_folds is None else rows.group % n_folds == k
+            shift = k * n if len(data.y) > n else 0  # to the inputs of network k
             validation_rows = None
             if self.early_stopping:
                 validation = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
-                validation_rows, held_out = rows.only(validation), held_out | validation
+                validation_rows, held_out = rows.only(validation) + shift, held_out | validation
             jobs.append(
                 engine.Job(
                     seed=seed,
                     network=k,
-                    rows=rows.without(held_out),
+                    rows=rows.without(held_out) + shift,
                     held_out=validation_rows,
                     initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
                     start=network,
@@ -323,6 +312,41 @@ class NetworkRegressor(AuditedRegressor):
             return int(self.max_iter)
         steps_per_epoch = -(-n_visits // self._batch_size(n_visits))
         return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
+
+    def _prepared(self, X: Table, y: FloatArray, rows: Rows, *, first: bool) -> Prepared:
+        """Inputs and labels in the engine's units; the first time, encoding and scales are learnt."""
+        if first:
+            self._learn_encoding(X, y, rows)
+        inputs, labels = self._encoded(X, y, rows)
+        if first:
+            self._learn_scales(inputs, labels, rows)
+        return _preparation.prepare(
+            self._without_gaps(inputs), labels, rows, self.input_scale_, self.target_scale_
+        )
+
+    def _for_each_fold(self, data: Prepared, X: Table, y: FloatArray) -> Prepared:
+        """The same rows once for each fold network, encoded without the labels that it holds out."""
+        if self.encoding_ is None or not self.encoding_.uses_labels:
+            return data
+        rows = data.rows
+        parts = [
+            _preparation.prepare(*self._encoded(X, y, rows, k), rows, self.input_scale_, self.target_scale_)
+            for k in range(self._n_folds)
+        ]
+        weight = None if rows.weight is None else np.tile(rows.weight, len(parts))
+        return Prepared(
+            np.concatenate([part.X for part in parts]),
+            np.concatenate([part.y for part in parts]),
+            replace(rows, weight=weight),
+        )
+
+    def _inputs(self, X: Table) -> Table:
+        return self._without_gaps(super()._inputs(X))
+
+    def _without_gaps(self, inputs: Table) -> Table:
+        """Means in place of gaps in columns that had none in `fit`."""
+        gaps = np.isnan(inputs)
+        return np.where(gaps, self.input_scale_.center, inputs) if gaps.any() else inputs
 
     def _learn_scales(self, X: Table, y: FloatArray, rows: Rows) -> None:
         self.input_scale_ = _preparation.input_scale(X, rows)

@@ -11,18 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators import _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
-from levelhead.estimators._inputs import explained
+from levelhead.estimators._preparation import Rows
+from levelhead.estimators._tables import Location
 from levelhead.estimators._types import Constraints, Contamination, FloatArray, Seed, Table, Weights
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
+from levelhead.tables.columns import Columns
 from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance
 
@@ -122,6 +123,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     """
 
     _fitted_attribute = "mean_forests_"
+    _reader = "trees"
     mean_forests_: list[Forest]
     scale_forests_: list[Forest]
     shape_: Shape
@@ -169,17 +171,12 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Fit the trees.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or frame of shape (n_samples, n_features)
             Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
@@ -197,47 +194,49 @@ class GCPBoostingRegressor(AuditedRegressor):
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
-        self.target_scale_ = _preparation.target_scale(y, rows, "robust")
-        center, spread = self.target_scale_
-        target = np.clip((y - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
+        self._learn_encoding(X, y, rows)
+        inputs, left = self._encoded(X, y, rows)
+        self.target_scale_ = _preparation.target_scale(left, rows, "robust")
         self._reset_contamination()
         visits = rows.index
         given = np.ones(len(visits)) if rows.weight is None else rows.weight[visits].astype(np.float64)
-        table, labels, growth = X[visits], target[visits], self._growth(len(visits))
+        table, labels, growth = inputs[visits], self._target(left[visits]), self._growth(len(visits))
         if rows.n_groups < _FEW:
             growth = replace(growth, row_share=1.0)
             grown, weight = self._without_folds(len(labels)), given
         else:
             fold = rows.group[visits] % _FOLDS
-            rounds = partial(growing.grow, table, labels, given, fold, seed=seed)
+            by_fold = self._labels_by_fold(X, y, rows)
+            rounds = partial(growing.grow, table, labels, given, fold, seed=seed, by_fold=by_fold)
             grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
             weight = given * self._label_weights(labels, grown, calibrated)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
         self.mean_forests_ = self._members(table, labels, weight, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         if rows.n_groups >= LEAST_ROWS:
-            self._predict_training_rows(X, visits, grown)
+            self._predict_training_rows(inputs, visits, grown, self._held_out_location(X, y, rows))
         return self
 
-    def predict_dist(self, X: Any) -> Prediction:
-        """Predict the distribution of the clean label of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
-
-        Returns
-        -------
-        Prediction
-            Means, variances, quantiles and densities, one for each row.
-        """
-        check_is_fitted(self, self._fitted_attribute)
-        X = self._checked_inputs(X, reset=False)
-        mean, trees = self._sums(X)
-        return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)))
+    def _predict_table(self, X: Table) -> Prediction:
+        mean, trees = self._sums(self._inputs(X))
+        return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)), self._location(X))
 
     # ------------------------------------------------------------------ learning
+
+    @property
+    def _n_folds(self) -> int:
+        return _FOLDS
+
+    def _target(self, labels: FloatArray) -> FloatArray:
+        center, spread = self.target_scale_
+        return np.clip((labels - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
+
+    def _labels_by_fold(self, X: Table, y: FloatArray, rows: Rows) -> FloatArray | None:
+        """For each fold model what is left of the labels, computed without the labels that it holds out."""
+        if self.encoding_ is None or self.encoding_.offset is None:
+            return None
+        left = [self._encoded(X, y, rows, k)[1][rows.index] for k in range(_FOLDS)]
+        return np.stack([self._target(labels) for labels in left], axis=1)
 
     def _growth(self, n: int) -> Growth:
         leaves = _LEAVES if n < _MANY_ROWS else _MORE_LEAVES
@@ -251,7 +250,7 @@ class GCPBoostingRegressor(AuditedRegressor):
             row_share=self.subsample,
             patience=self.n_iter_no_change,
             n_threads=n_threads(self) if n >= _THREADED_ROWS else 1,
-            categorical=list(self.categories_),
+            categorical=list(self.categories_) if self.encoding_ is None else self.encoding_.categories,
         )
 
     def _without_folds(self, n: int) -> Grown:
@@ -301,7 +300,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         with ThreadPoolExecutor(n_threads(self)) as pool:
             return list(pool.map(train, range(self.n_members)))
 
-    def _predict_training_rows(self, X: FloatArray, visits: NDArray[np.int64], grown: Grown) -> None:
+    def _predict_training_rows(
+        self, X: FloatArray, visits: NDArray[np.int64], grown: Grown, location: Location | None
+    ) -> None:
         mean, trees = np.full(len(X), np.nan), np.full(len(X), np.nan)
         mean[visits], trees[visits] = grown.mean, grown.trees
         never = np.isnan(mean)  # rows of weight 0, which no fold model predicts
@@ -309,7 +310,7 @@ class GCPBoostingRegressor(AuditedRegressor):
             members, trees[never] = self._sums(X[never])
             mean[never] = members.mean(axis=0)
         decoded = self._decoded(mean[None], self.shape_.log_scale(trees))
-        self.oof_prediction_ = self._predicted(decoded)
+        self.oof_prediction_ = self._predicted(decoded, location)
         if self.n_members > 1 and self.separation_ is not None:
             members, _ = self._sums(X[visits])
             relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
@@ -335,26 +336,27 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     # ------------------------------------------------------------------ checks
 
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
-    ) -> tuple[Table, FloatArray, FloatArray | None]:
-        return super()._checked(self._encoded(X, reset=reset), y, sample_weight, reset=reset)
-
-    def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
-        with explained(X):
-            X = validate_data(
-                self, self._encoded(X, reset=reset), dtype=[np.float64], reset=reset, ensure_all_finite=False
-            )
-        return self._finite_inputs(X)
-
-    def _encoded(self, X: Any, *, reset: bool) -> Any:
+    def _read(self, X: Any, *, reset: bool) -> tuple[Any, bool]:
+        X, read = super()._read(X, reset=reset)
         if reset:
-            self.categories_ = categories.learn(X, self.categorical_features)
-        return categories.encode(X, self.categories_)
+            learnt = self.columns_
+            self.categories_ = (
+                categories.learn(X, self.categorical_features) if learnt is None else learnt.categories
+            )
+        return X if read else categories.encode(X, self.categories_), read
+
+    def _learnt_columns(self, X: Any) -> Columns | None:
+        which = self.categorical_features
+        if which is not None and not isinstance(which, str):
+            return Columns.learn(X, categories.positions(X, which))
+        learnt = super()._learnt_columns(X)
+        if which is None and learnt is not None and learnt.categories:
+            name = learnt.columns[min(learnt.categories)].name
+            raise ValueError(
+                f"column {name!r} holds categories, but categorical_features is None; set it to "
+                "'from_dtype', or drop the column"
+            )
+        return learnt
 
     def _finite_inputs(self, X: Table) -> Table:
-        """NaN is allowed, infinity is not."""
-        X = np.array(X, dtype=np.float64)
-        X[np.isnan(X)] = np.nan  # one bit pattern for all NaN, so that row keys agree
-        super()._finite_inputs(np.where(np.isnan(X), 0.0, X))
-        return X
+        return np.asarray(super()._finite_inputs(X), dtype=np.float64)
