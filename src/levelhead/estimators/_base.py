@@ -17,6 +17,7 @@ from levelhead import metrics
 from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, estimate_contamination
 from levelhead.estimators import _preparation
 from levelhead.estimators._inputs import explained
+from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
@@ -161,7 +162,7 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
+class AuditedRegressor(ScaledLabels, FittedRegressor, BaseEstimator):  # type: ignore[misc]
     """A model with out-of-fold predictions of its training rows, by which their labels are judged."""
 
     target_scale_: Scale
@@ -211,10 +212,10 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
                 f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
         place, known = self._find_training_rows(X, y)
-        oof = self.oof_prediction_
+        oof = self.oof_prediction_.latent
         mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
         if not known.all():
-            new = self.predict_dist(X[~known])
+            new = self.predict_dist(X[~known]).latent
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Audit.from_residuals(
@@ -224,6 +225,7 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             alpha=alpha,
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
+            transform=self._scale,
         )
 
     def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -250,6 +252,10 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
     def _predicted(self, decoded: Decoded) -> Prediction:
         """Predictions in the units of y, with calibrated variances."""
+        return self._in_units(self._latent(decoded))
+
+    def _latent(self, decoded: Decoded) -> Prediction:
+        """Predictions on the scale of the labels on which the model learns."""
         center, spread = self.target_scale_
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         clean = self.calibration_(decoded.variance) * ratio * (1 - self.disagreement_)

@@ -10,6 +10,7 @@ array([0.   , 2.303])
 array([ 1., 10.])
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,9 +23,15 @@ from levelhead.theory.elementary import exp, log, log1p, power
 
 FloatArray = NDArray[np.float64]
 
-_REACH, _PANEL, _NODES = 12.0, 1.5, 6  # quadrature: standard deviations each side, width of a panel, points in it
+_REACH, _PANEL, _NODES = (
+    12.0,
+    1.5,
+    6,
+)  # quadrature: standard deviations each side, width of a panel, points in it
 _BLOCK = 2**14  # distributions integrated at a time
 _FAR_BELOW = 1e-3  # labels that are not positive count as this share of the smallest positive one
+_WIDEST = 10.0  # times the range of the labels that predictions by a user's transformer may lie beyond it
+_STEPS = 65  # in the search for the end of the range in which a transformer has an inverse
 _LEAST_STEP = 1e-12  # of a numerical derivative, relative to the label
 
 
@@ -342,11 +349,17 @@ class MonotoneTransform(Transform):
         1, or −1 for a decreasing transformer, whose results are negated.
     step : float
         Step of the numerical derivative, in the units of y.
+    low : float
+        Smallest transformed label with an inverse that can be trusted; what is predicted below counts as this.
+    high : float
+        Largest one.
     """
 
     transformer: Any
     sign: float
     step: float
+    low: float = -np.inf
+    high: float = np.inf
 
     @classmethod
     def of(cls, transformer: Any, y: ArrayLike, spread: float) -> "MonotoneTransform":
@@ -379,8 +392,14 @@ class MonotoneTransform(Transform):
             raise ValueError(f"target_transform: {name} maps the label {first:g} to no finite number")
         rises, falls = (np.diff(image) >= 0).all(), (np.diff(image) <= 0).all()
         if known.size > 1 and (rises == falls):
-            raise ValueError(f"target_transform: {name} is not monotone on the labels; use one that keeps order")
-        scale = cls(transformer, -1.0 if falls and known.size > 1 else 1.0, 1e-5 * spread)
+            raise ValueError(
+                f"target_transform: {name} is not monotone on the labels; use one that keeps order"
+            )
+        sign = -1.0 if falls and known.size > 1 else 1.0
+        low, high = np.sort(sign * image[[0, -1]])
+        scale = cls(
+            transformer, sign, 1e-5 * spread, *_trusted(cls(transformer, sign, 1.0).inverse, low, high)
+        )
         back = scale.inverse(scale.forward(known))
         bad = ~(np.abs(back - known) <= 1e-6 * np.maximum(spread, np.abs(known)))
         if bad.any():
@@ -423,7 +442,8 @@ class MonotoneTransform(Transform):
         ndarray
             Labels.
         """
-        return _of_column(self.transformer.inverse_transform, self.sign * np.asarray(z, dtype=np.float64))
+        held = np.clip(np.asarray(z, dtype=np.float64), self.low, self.high)
+        return _of_column(self.transformer.inverse_transform, self.sign * held)
 
     def log_derivative(self, y: ArrayLike) -> FloatArray:
         """Return the logarithm of the derivative, by a central difference.
@@ -453,8 +473,31 @@ def _of_column(function: Callable[[FloatArray], Any], values: ArrayLike) -> Floa
     given = np.asarray(values, dtype=np.float64)
     if not given.size:
         return given
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # about numbers that cannot be transformed, which are checked elsewhere
         return np.asarray(function(given.reshape(-1, 1)), dtype=np.float64).reshape(given.shape)
+
+
+def _trusted(inverse: Callable[[ArrayLike], FloatArray], low: float, high: float) -> tuple[float, float]:
+    """The range of the transformed labels, wider on each side where the inverse rises to labels that are not absurd."""
+    first, last = inverse([low, high]).tolist()
+    reach = _WIDEST * (last - first)
+    share = np.linspace(0, 1, _STEPS)
+    below, above = low - share * (high - low), high + share * (high - low)
+    return (
+        float(below[_rising(-inverse(below), -first, -first + reach)][-1]),
+        float(above[_rising(inverse(above), last, last + reach)][-1]),
+    )
+
+
+def _rising(values: FloatArray, start: float, end: float) -> NDArray[np.bool_]:
+    """The first entries, as far as they rise from start and stay below end; always the first one."""
+    with np.errstate(invalid="ignore"):
+        wrong = ~((np.diff(values, prepend=start) >= 0) & (values <= end))
+    wrong[0] = False
+    return np.asarray(np.cumsum(wrong) == 0)
 
 
 def _bent(size: FloatArray, exponent: float) -> FloatArray:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from levelhead import engine
 from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
-from levelhead.estimators import _preparation
+from levelhead.estimators import _out_of_fold, _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import (
     CONTAMINATION,
@@ -31,6 +32,8 @@ from levelhead.estimators._constraints import (
     Whole,
     n_threads,
 )
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._out_of_fold import Folds, Splitting
 from levelhead.estimators._preparation import Prepared, Rows, Scale
 from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
 from levelhead.prediction import Prediction
@@ -63,6 +66,7 @@ class NetworkRegressor(AuditedRegressor):
         "n_members": [Whole(1)],
         "out_of_fold": ["boolean"],
         "contamination": CONTAMINATION,
+        "target_transform": TARGET_TRANSFORM,
         "target_scaling": [StrOptions({"robust", "standard", "none"})],
         "early_stopping": ["boolean"],
         "validation_fraction": [SHARE],
@@ -86,7 +90,9 @@ class NetworkRegressor(AuditedRegressor):
     def _robust_outputs(self) -> tuple[float, ...]:
         """Initial outputs that match location and scale of the labels, in scaled units."""
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
         """Fit the networks.
 
         With `out_of_fold=True`, every network is first trained without one fold of the rows and predicts that fold.
@@ -102,6 +108,11 @@ class NetworkRegressor(AuditedRegressor):
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds of the out-of-fold networks, as in scikit-learn. By default, folds depend on the content of the rows,
+            or on `groups`.
 
         Returns
         -------
@@ -113,14 +124,18 @@ class NetworkRegressor(AuditedRegressor):
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
         self._stream = seed = self._new_seed()
         rows = _preparation.arrange(X, y, weight, seed)
+        splitting = Splitting(groups, cv).checked(len(y))
         if not continues:
-            self._learn_scales(X, y, rows)
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+            self._learn_label_scale(X, y, rows, splitting, seed)
+        labels = self._on_scale(y)
+        if not continues:
+            self._learn_scales(X, labels, rows)
+        data = _preparation.prepare(X, labels, rows, self.input_scale_, self.target_scale_)
         if continues:
             more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
             self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
         elif self.out_of_fold and rows.n_groups >= LEAST_ROWS:
-            self._fit_in_two_phases(data, seed, y)
+            self._fit_in_two_phases(data, self._folds(data, splitting, X, y), seed)
         else:
             self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
@@ -152,9 +167,12 @@ class NetworkRegressor(AuditedRegressor):
             self._stream = self._new_seed()
         rows = _preparation.arrange(X, y, weight, self._stream)
         if first:
-            self._learn_scales(X, y, rows)
+            self._learn_label_scale(X, y, rows, Splitting(), self._stream)
+        labels = self._on_scale(y)
+        if first:
+            self._learn_scales(X, labels, rows)
             self._reset_contamination()
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        data = _preparation.prepare(X, labels, rows, self.input_scale_, self.target_scale_)
         start = [None] * self.n_members if first else self.networks_
         epochs = 1 if first else self.networks_[0].epochs + 1
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
@@ -191,12 +209,33 @@ class NetworkRegressor(AuditedRegressor):
 
     # ------------------------------------------------------------------ two phases
 
-    def _fit_in_two_phases(self, data: Prepared, seed: int, y: FloatArray) -> None:
-        n_folds = max(self.n_members, _LEAST_FOLDS)
+    def _folds(self, data: Prepared, splitting: Splitting, X: Table, y: FloatArray) -> Folds:
+        return _out_of_fold.assign(data.rows, max(self.n_members, _LEAST_FOLDS), splitting, X, y)
+
+    def _first_phase(self, data: Prepared, folds: Folds, seed: int, epochs: int) -> list[engine.Network]:
+        """Networks of which number k leaves out fold k, and those beyond the folds the first ones again."""
+        n = max(self.n_members, folds.n)
+        return self._train(data, seed, folds, [None] * n, epochs=epochs)
+
+    def _held_out(
+        self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Out-of-fold means and variances by the first phase alone, in the units of the given labels."""
+        trial = clone(self).set_params(n_members=1, warm_start=False)
+        trial._learn_scales(X, y, rows)
+        data = _preparation.prepare(X, y, rows, trial.input_scale_, trial.target_scale_)
+        folds = trial._folds(data, splitting, X, y)
+        epochs = max(1, round(_FIRST_PHASE * trial._epochs(len(rows.index))))
+        early = trial._decode(trial._forward(trial._first_phase(data, folds, seed, epochs), data.X))
+        row, (center, spread) = np.arange(len(y)), trial.target_scale_
+        mean, variance = early.mean[folds.of_row, row], early.variance[folds.of_row, row]
+        return mean * spread + center, variance * spread**2
+
+    def _fit_in_two_phases(self, data: Prepared, folds: Folds, seed: int) -> None:
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
-        networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
-        fold, row = data.rows.group % n_folds, np.arange(len(y))
+        networks = self._first_phase(data, folds, seed, first)
+        fold, row = folds.of_row, np.arange(len(data.y))
         early = self._decode(self._forward(networks, data.X))
         oof = early.map(lambda part: part[fold, row][None])
         wrong = self._learn_from_held_out(oof, data)
@@ -227,7 +266,7 @@ class NetworkRegressor(AuditedRegressor):
             row = np.arange(len(fold))
             alone = early.mean[fold, row]
             others = (early.mean.sum(axis=0) - alone) / (len(early.mean) - 1)
-            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
+            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.latent.var
             self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
 
     def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> FloatArray:
@@ -245,17 +284,17 @@ class NetworkRegressor(AuditedRegressor):
     # ------------------------------------------------------------------ training
 
     def _train(
-        self, data: Prepared, seed: int, n_folds: int | None, start: Start, epochs: int | None = None
+        self, data: Prepared, seed: int, folds: Folds | None, start: Start, epochs: int | None = None
     ) -> list[engine.Network]:
         n_visits = len(data.rows.index)
         recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
-        return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
+        return self._run(data, recipe, self._jobs(data, seed, folds, start))
 
-    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start: Start) -> list[engine.Job]:
+    def _jobs(self, data: Prepared, seed: int, folds: Folds | None, start: Start) -> list[engine.Job]:
         """One job for each network to start from; network k leaves out fold k, if there are folds."""
         rows, jobs = data.rows, []
         for k, network in enumerate(start):
-            held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
+            held_out = np.zeros(len(data.y), dtype=bool) if folds is None else ~folds.seen[:, k % folds.n]
             validation_rows = None
             if self.early_stopping:
                 validation = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out

@@ -14,11 +14,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from levelhead.audits import LEAST_ROWS
-from levelhead.estimators import _preparation
+from levelhead.estimators import _out_of_fold, _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
 from levelhead.estimators._inputs import explained
-from levelhead.estimators._types import Constraints, Contamination, FloatArray, Seed, Table, Weights
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._out_of_fold import Splitting
+from levelhead.estimators._preparation import Rows, Scale
+from levelhead.estimators._types import (
+    Constraints,
+    Contamination,
+    FloatArray,
+    Seed,
+    Table,
+    TargetTransform,
+    Weights,
+)
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
@@ -70,6 +81,9 @@ class GCPBoostingRegressor(AuditedRegressor):
     contamination : float, "auto" or None, default="auto"
         Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
         calibrated on held-out residuals. With None, it is not calibrated.
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default=None
+        Scale of the labels on which the model learns; predictions are in the units of y. "auto" chooses on held-out
+        rows. A transformer has `transform` and `inverse_transform` and is monotone. None is the scale of y itself.
     categorical_features : "from_dtype", list of int or str, or None, default="from_dtype"
         Columns of categories, by position or name. "from_dtype" selects the columns of a frame that hold categories or
         text.
@@ -96,6 +110,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         Map from a fold model's variance to the variance calibrated on held-out rows.
     target_scale_ : Scale
         Center and spread of the labels.
+    target_transform_ : Transform or None
+        Scale of the labels.
+    target_transform_reason_ : str
+        The reason for this scale, in one sentence.
     n_iter_ : int
         Number of trees of a member.
     loss_curve_ : list of float
@@ -135,6 +153,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         "n_iter_no_change": [Whole(1)],
         "n_members": [Whole(1)],
         "contamination": CONTAMINATION,
+        "target_transform": TARGET_TRANSFORM,
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
@@ -152,6 +171,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         n_iter_no_change: int = 40,
         n_members: int = 1,
         contamination: Contamination = "auto",
+        target_transform: TargetTransform = None,
         categorical_features: Literal["from_dtype"] | Sequence[int | str] | None = "from_dtype",
         random_state: Seed = None,
         n_jobs: int | None = -1,
@@ -165,6 +185,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.n_members = n_members
         self.contamination = contamination
+        self.target_transform = target_transform
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -174,7 +195,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -185,6 +208,11 @@ class GCPBoostingRegressor(AuditedRegressor):
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds of the fold models, as in scikit-learn. By default there are five, which depend on the content of the
+            rows, or on `groups`.
 
         Returns
         -------
@@ -197,19 +225,18 @@ class GCPBoostingRegressor(AuditedRegressor):
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
-        self.target_scale_ = _preparation.target_scale(y, rows, "robust")
-        center, spread = self.target_scale_
-        target = np.clip((y - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
+        splitting = Splitting(groups, cv).checked(len(y))
+        self._learn_label_scale(X, y, rows, splitting, seed)
         self._reset_contamination()
         visits = rows.index
-        given = np.ones(len(visits)) if rows.weight is None else rows.weight[visits].astype(np.float64)
-        table, labels, growth = X[visits], target[visits], self._growth(len(visits))
+        self.target_scale_, labels, given = _scaled(self._on_scale(y), rows)
+        table, growth = X[visits], self._growth(len(visits))
         if rows.n_groups < _FEW:
             growth = replace(growth, row_share=1.0)
             grown, weight = self._without_folds(len(labels)), given
         else:
-            fold = rows.group[visits] % _FOLDS
-            rounds = partial(growing.grow, table, labels, given, fold, seed=seed)
+            folds = _out_of_fold.assign(rows, _FOLDS, splitting, X, y).at(visits)
+            rounds = partial(growing.grow, table, labels, given, folds, seed=seed)
             grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
             weight = given * self._label_weights(labels, grown, calibrated)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
@@ -238,6 +265,19 @@ class GCPBoostingRegressor(AuditedRegressor):
         return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)))
 
     # ------------------------------------------------------------------ learning
+
+    def _held_out(
+        self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Out-of-fold means and variances of the fold models, in the units of the given labels."""
+        visits = rows.index
+        (center, spread), labels, given = _scaled(y, rows)
+        folds = _out_of_fold.assign(rows, _FOLDS, splitting, X, y).at(visits)
+        grown = growing.grow(X[visits], labels, given, folds, growth=self._growth(len(visits)), seed=seed)
+        mean, variance = np.full(len(y), np.nan), np.full(len(y), np.nan)
+        mean[visits] = grown.mean * spread + center
+        variance[visits] = self._fold_variance(grown) * spread**2
+        return mean, variance
 
     def _growth(self, n: int) -> Growth:
         leaves = _LEAVES if n < _MANY_ROWS else _MORE_LEAVES
@@ -312,7 +352,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.oof_prediction_ = self._predicted(decoded)
         if self.n_members > 1 and self.separation_ is not None:
             members, _ = self._sums(X[visits])
-            relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
+            relative = (
+                members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.latent.var[visits]
+            )
             self.disagreement_ = float(min(np.median(relative), 0.5))
 
     # ------------------------------------------------------------------ prediction
@@ -358,3 +400,12 @@ class GCPBoostingRegressor(AuditedRegressor):
         X[np.isnan(X)] = np.nan  # one bit pattern for all NaN, so that row keys agree
         super()._finite_inputs(np.where(np.isnan(X), 0.0, X))
         return X
+
+
+def _scaled(y: FloatArray, rows: Rows) -> tuple[Scale, FloatArray, FloatArray]:
+    """The scale of the labels, and the label and the weight of every visit, in the units of the trees."""
+    scale = _preparation.target_scale(y, rows, "robust")
+    labels = np.clip((y - scale.center) / scale.spread, -_LARGEST_TARGET, _LARGEST_TARGET)[rows.index]
+    if rows.weight is None:
+        return scale, labels, np.ones(len(labels))
+    return scale, labels, rows.weight[rows.index].astype(np.float64)
