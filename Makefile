@@ -51,8 +51,8 @@ coverage: $(call has,dev $(EXTRAS))
 	$(BIN)/coverage report
 
 # The manual's tables and figures of the study, from the CSV files in results/.
-results: $(call has,cli)
-	$(BIN)/levelhead study pages results --out docs --force
+results: $(call has,plot)
+	$(BIN)/python docs/tables/study_pages.py
 
 docs: $(call has,docs cli)
 	$(BIN)/python docs/pictures/mathematics.py

@@ -16,7 +16,7 @@ PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["pro
 EXTRAS = ("cli", "tables", "dask", "plot", "boosting", "report", "test")  # not torch, which is gigabytes
 MAY_SKIP = {"LEVELHEAD_NO_SKIPS": ""}  # torch and the browser are not installed
 NEEDS_FILES = (
-    "tests/docs/test_results.py",
+    "tests/docs/test_study_pages.py",
     "tests/test_extras.py",
     "tests/test_package.py",
     "tests/theory/test_special.py",

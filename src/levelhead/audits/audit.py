@@ -1,7 +1,7 @@
 """The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,47 @@ from levelhead._extras import needed
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
+from levelhead.prediction.transforms import Transform
 
 FloatArray = NDArray[np.float64]
 
 LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong labels
+
+
+class Judged(NamedTuple):
+    """Labels, predictions and standard deviations on the scale on which labels are judged; one entry per row."""
+
+    given: FloatArray
+    predicted: FloatArray
+    std: FloatArray
+
+
+class JudgedScale(NamedTuple):
+    """Another scale on which labels are judged, with the predictions on it.
+
+    Attributes
+    ----------
+    transform : Transform
+        The scale.
+    predicted : ndarray of shape (n_samples,)
+        Predicted means on the scale.
+    std : ndarray of shape (n_samples,)
+        Standard deviations of the clean noise on the scale.
+    """
+
+    transform: Transform
+    predicted: FloatArray
+    std: FloatArray
+
+    @property
+    def predicted_label(self) -> FloatArray:
+        """Predictions in the units of the labels: the medians."""
+        return self.transform.inverse(self.predicted)
+
+    @property
+    def label_std(self) -> FloatArray:
+        """Standard deviations of the clean label in its own units."""
+        return np.sqrt(self.transform.moments(self.predicted, self.std)[1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +91,8 @@ class Audit:
         Estimated share of wrong labels.
     contamination_interval : tuple of float
         Interval of about 95 % for that share.
+    scale : JudgedScale or None
+        The scale on which the labels were judged, if it is not that of the labels themselves.
     """
 
     given_label: FloatArray
@@ -64,6 +103,7 @@ class Audit:
     alpha: FloatArray
     separation: ContaminationEstimate
     false_alarm_rate: float
+    scale: JudgedScale | None = None
 
     epsilon = renamed_attribute("epsilon", "contamination")
     epsilon_interval = renamed_attribute("epsilon_interval", "contamination_interval")
@@ -80,6 +120,7 @@ class Audit:
         alpha: ArrayLike | None = None,
         separation: ContaminationEstimate | None = None,
         false_alarm_rate: float = 0.05,
+        transform: Transform | None = None,
     ) -> "Audit":
         """Judge labels by predictions that have not seen them.
 
@@ -98,11 +139,13 @@ class Audit:
             The fit of an audit of other rows. By default it is fitted to these rows.
         false_alarm_rate : float, default=0.05
             Largest expected share of clean labels among the flagged ones.
+        transform : Transform, default=None
+            The scale of `predicted` and `variance`, on which the labels are judged. By default that of `given`.
 
         Returns
         -------
         Audit
-            The result, one entry per row.
+            The result, one entry per row, in the units of `given`.
 
         Raises
         ------
@@ -115,14 +158,18 @@ class Audit:
         spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), y.shape)
         if separation is None and (y == y[0]).all() and np.median(np.abs(y - mean)) == 0:
             raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
+        residual = (y if transform is None else transform.labels(y)) - mean
         fitted = (
-            estimate_contamination(y - mean, spread, core="student") if separation is None else separation
+            estimate_contamination(residual, spread, core="student") if separation is None else separation
         )
-        p = fitted.probability(y - mean, spread)
+        p = fitted.probability(residual, spread)
+        std = np.sqrt(fitted.variance_ratio * spread)
+        scale = None if transform is None else JudgedScale(transform, mean, std)
         return cls(
             given_label=y,
-            predicted_label=mean,
-            std=np.sqrt(fitted.variance_ratio * spread),
+            predicted_label=mean if scale is None else scale.predicted_label,
+            std=std if scale is None else scale.label_std,
+            scale=scale,
             p_outlier=p,
             is_label_issue=most_suspect(p, level),
             alpha=np.full(y.shape, np.nan) if alpha is None else np.asarray(alpha, dtype=np.float64),
@@ -135,8 +182,16 @@ class Audit:
 
     @property
     def z(self) -> FloatArray:
-        """Residuals in units of the clean noise."""
-        return (self.given_label - self.predicted_label) / self.std
+        """Residuals in units of the clean noise, on the scale on which the labels were judged."""
+        judged = self.judged
+        return (judged.given - judged.predicted) / judged.std
+
+    @property
+    def judged(self) -> Judged:
+        """Labels, predictions and standard deviations on the scale on which the labels were judged."""
+        if self.scale is None:
+            return Judged(self.given_label, self.predicted_label, self.std)
+        return Judged(self.scale.transform.labels(self.given_label), self.scale.predicted, self.scale.std)
 
     @property
     def label_quality(self) -> FloatArray:
@@ -199,16 +254,18 @@ class Audit:
         """
         missing = np.asarray(gaps, dtype=bool)
         missing = missing[:, missing.any(axis=0)]
-        residual = self.given_label - self.predicted_label
+        judged = self.judged
+        residual = judged.given - judged.predicted
         if not missing.any() or np.median(np.abs(residual)) == 0:
             return self
-        variance = self.std**2 + added_variance(residual, self.std**2, missing)
+        variance = judged.std**2 + added_variance(residual, judged.std**2, missing)
         known = self.contamination if self.separation.standard_error == 0 else None
         return Audit.from_residuals(
             self.given_label,
-            self.predicted_label,
+            judged.predicted,
             variance,
             alpha=self.alpha,
+            transform=None if self.scale is None else self.scale.transform,
             separation=estimate_contamination(residual, variance, contamination=known, core="student"),
             false_alarm_rate=self.false_alarm_rate,
         )

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from levelhead import metrics
 from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, estimate_contamination
 from levelhead.estimators import _preparation
+from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators._tables import Location, TableReader
 from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
@@ -161,7 +162,7 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-class AuditedRegressor(FittedRegressor, TableReader):
+class AuditedRegressor(ScaledLabels, FittedRegressor, TableReader):
     """A model with out-of-fold predictions of its training rows, by which their labels are judged."""
 
     target_scale_: Scale
@@ -231,10 +232,10 @@ class AuditedRegressor(FittedRegressor, TableReader):
                 f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
         place, known = self._find_training_rows(X, y)
-        oof = self.oof_prediction_
+        oof = self.oof_prediction_.latent
         mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
         if not known.all():
-            new = self._predict_table(X[~known])
+            new = self._predict_table(X[~known]).latent
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Audit.from_residuals(
@@ -244,6 +245,7 @@ class AuditedRegressor(FittedRegressor, TableReader):
             alpha=alpha,
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
+            transform=self._scale,
         )
 
     def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -269,7 +271,11 @@ class AuditedRegressor(FittedRegressor, TableReader):
         return calibrated
 
     def _predicted(self, decoded: Decoded, location: Location | None = None) -> Prediction:
-        """Predictions in the units of y, with calibrated variances; `location` is added."""
+        """Predictions in the units of y, with calibrated variances."""
+        return self._in_units(self._latent(decoded, location))
+
+    def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:
+        """Predictions on the scale of the labels on which the model learns; `location` is added."""
         center, spread = self.target_scale_
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         clean = self.calibration_(decoded.variance) * ratio * (1 - self.disagreement_)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 
 from levelhead.estimators import _preparation
 from levelhead.estimators._inputs import explained
+from levelhead.estimators._out_of_fold import Folds
 from levelhead.estimators._preparation import Rows
 from levelhead.estimators._types import FloatArray, Table, Weights
 from levelhead.tables import encoding, frames
@@ -24,6 +25,15 @@ class Location(NamedTuple):
 
     mean: FloatArray
     variance: FloatArray
+
+
+class TrainingTable(NamedTuple):
+    """A table of numbers, codes and days, labels on the scale on which a model learns, and folds."""
+
+    X: Table
+    labels: FloatArray
+    rows: Rows
+    folds: Folds
 
 
 class TableReader(BaseEstimator):  # type: ignore[misc]
@@ -112,45 +122,36 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------ encoding
 
     @property
-    def _n_folds(self) -> int:
-        raise NotImplementedError
-
-    @property
     def _learnt_encoding(self) -> Encoding | None:
         return getattr(self, "encoding_", None)  # files of version 0.1 have none
 
-    def _learn_encoding(self, X: Table, y: FloatArray, rows: Rows) -> None:
+    def _learn_encoding(self, table: TrainingTable) -> None:
         self.encoding_ = None
+        X, labels, rows, folds = table
         if self.columns_ is None and (self._reader == "trees" or not np.isnan(X).any()):
             return  # the models can use the table as it is
-        scale = _preparation.target_scale(y, rows, "robust")
+        center, spread = _preparation.target_scale(labels, rows, "robust")
         self.encoding_ = encoding.learn(
-            X,
-            y,
-            rows.index,
-            rows.group % self._n_folds,
-            self.columns_,
-            self._reader,
-            (float(scale.center), float(scale.spread)),
+            X, labels, rows.index, folds, self.columns_, self._reader, (float(center), float(spread))
         )
 
-    def _encoded(
-        self, X: Table, y: FloatArray, rows: Rows, without: int | None = None
-    ) -> tuple[Table, FloatArray]:
+    def _encoded(self, table: TrainingTable, without: int | None = None) -> tuple[Table, FloatArray]:
         """Inputs and what is left of the labels, for the rows of each fold from the labels of the other folds.
 
         `without` names one more fold whose labels are not used: that of the model which holds it out.
         """
         learnt = self._learnt_encoding
         if learnt is None:
-            return X, y
-        fitted = self._cross_fitted(X, y, rows, without)
-        rounding = learnt.rounding * (rows.key / 2.0**64 - 0.5)
-        return fitted.inputs, y - fitted.offset + rounding
+            return table.X, table.labels
+        fitted = self._cross_fitted(table, without)
+        rounding = learnt.rounding * (table.rows.key / 2.0**64 - 0.5)
+        return fitted.inputs, table.labels - fitted.offset + rounding
 
-    def _cross_fitted(self, X: Table, y: FloatArray, rows: Rows, without: int | None = None) -> CrossFitted:
+    def _cross_fitted(self, table: TrainingTable, without: int | None = None) -> CrossFitted:
         assert self.encoding_ is not None
-        return encoding.cross_fitted(self.encoding_, X, y, rows.index, rows.group % self._n_folds, without)
+        return encoding.cross_fitted(
+            self.encoding_, table.X, table.labels, table.rows.index, table.folds, without
+        )
 
     def _inputs(self, X: Table) -> Table:
         """Inputs of the models in a prediction."""
@@ -162,8 +163,8 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         learnt = self._learnt_encoding
         return None if learnt is None or learnt.offset is None else Location(*learnt.offsets(X))
 
-    def _held_out_location(self, X: Table, y: FloatArray, rows: Rows) -> Location | None:
+    def _held_out_location(self, table: TrainingTable) -> Location | None:
         """What is added to the out-of-fold predictions of the training rows."""
         if self.encoding_ is None or self.encoding_.offset is None:
             return None
-        return Location(self._cross_fitted(X, y, rows).offset, self.encoding_.offsets(X)[1])
+        return Location(self._cross_fitted(table).offset, self.encoding_.offsets(table.X)[1])

@@ -78,6 +78,9 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.audits.audit.JudgedScale": None,
+        "levelhead.prediction.LogTransform": None,
+        "levelhead.prediction.MonotoneTransform": None,
         "levelhead.tables.columns.Column": None,
         "levelhead.tables.columns.Columns": None,
         "levelhead.tables.encoding.Encoding": None,
@@ -86,6 +89,10 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },
+        "levelhead.prediction.TransformedPrediction": {
+            part: attrgetter(part) for part in ("latent", "transform")
+        },
+        "levelhead.prediction.YeoJohnsonTransform": None,
         "levelhead.theory.calibration.Calibration": None,
         "levelhead.theory.separation.ContaminationEstimate": None,
         "pandas.DatetimeTZDtype": {"unit": attrgetter("unit"), "tz": lambda dtype: str(dtype.tz)},
@@ -106,6 +113,10 @@ _RENAMED_FIELDS = {
     "levelhead.auditing.Audit": {"trust": "alpha"},
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
+
+# Fields and settings that files of version 0.1 do not have, with the values that describe them.
+_ADDED_FIELDS: Mapping[str, dict[str, Any]] = {"levelhead.auditing.Audit": {"scale": None}}
+ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"target_transform": None})
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.
@@ -155,9 +166,10 @@ def parts(name: str, cls: type) -> Parts:
 
 
 def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a record under their current names."""
+    """The fields of a record under their current names, with those that did not exist when it was written."""
     renamed = _RENAMED_FIELDS.get(name, {})
-    return {renamed.get(field, field): value for field, value in fields.items()}
+    current = {renamed.get(field, field): value for field, value in fields.items()}
+    return _ADDED_FIELDS.get(name, {}) | current
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:

@@ -34,7 +34,8 @@ from levelhead.persistence._checks import (
     optional,
     whole,
 )
-from levelhead.prediction import Prediction
+from levelhead.persistence._records import is_scale
+from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import Calibration
 from levelhead.tables.columns import Columns
 from levelhead.tables.encoding import Encoding
@@ -107,7 +108,9 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
 # Attributes that only some have, of any kind.
 _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
-        "oof_prediction_": of(Prediction),
+        "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
+        "target_transform_": optional(is_scale),
+        "target_transform_reason_": is_text,
         "_row_keys": array(np.uint64),
         "n_iter_": whole(),
         "loss_curve_": each(list, is_number),

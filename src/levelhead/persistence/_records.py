@@ -4,13 +4,16 @@ A record's constructor checks some of that again; but constructors do not expect
 anything into any field.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn import preprocessing
 
 from levelhead.audits import Audit
+from levelhead.audits.audit import JudgedScale
 from levelhead.audits.separation import ContaminationEstimate
 from levelhead.engine import Architecture, Network, OptimizerState
 from levelhead.engine.descriptions import ACTIVATIONS
@@ -33,18 +36,36 @@ from levelhead.persistence._checks import (
     optional,
     whole,
 )
-from levelhead.prediction import Prediction
+from levelhead.prediction import (
+    LogTransform,
+    MonotoneTransform,
+    Prediction,
+    TransformedPrediction,
+    YeoJohnsonTransform,
+)
 from levelhead.prediction.calibration import Calibration
 from levelhead.tables.columns import KINDS, Column, Columns
 from levelhead.tables.encoding import Encoding, Offset
 from levelhead.tables.features import FEATURES, LEAST_VALUES, Feature
 
 _TINY, _HUGE = 1e-300, 1e300
+_TRIED = np.array([0.5, 1.0, 2.0])
+# Scikit-learn's transformers that are monotone, invertible and do no harm with any attributes.
+_MONOTONE = (
+    preprocessing.FunctionTransformer,
+    preprocessing.MaxAbsScaler,
+    preprocessing.MinMaxScaler,
+    preprocessing.PowerTransformer,
+    preprocessing.QuantileTransformer,
+    preprocessing.RobustScaler,
+    preprocessing.StandardScaler,
+)
 
 _floats, _positive = array(np.float64), number(_TINY, _HUGE)
 _members: Check = lambda value: array(np.float64, 1)(value) or array(np.float64, 2)(value)
 _per_row: Check = lambda value: type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
 
+is_scale: Check = lambda value: type(value) in (LogTransform, MonotoneTransform, YeoJohnsonTransform)
 _level: Check = lambda value: type(value) in (str, bool, int, float) and value == value
 _places: Check = lambda value: _floats(value) and len(value) >= LEAST_VALUES["location"]
 
@@ -110,7 +131,19 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "alpha": optional(_members),
             "sigma": optional(_members),
         },
+        LogTransform: {"floor": _positive},
+        YeoJohnsonTransform: {"power": number(0, 2), "center": number(-_HUGE, _HUGE), "spread": _positive},
+        MonotoneTransform: {
+            "transformer": lambda value: type(value) in _MONOTONE,
+            "sign": lambda value: value in (-1.0, 1.0),
+            "step": _positive,
+            "low": is_number,
+            "high": is_number,
+        },
+        TransformedPrediction: {"latent": of(Prediction), "transform": is_scale},
+        JudgedScale: {"transform": is_scale, "predicted": _per_row, "std": _per_row},
         Audit: {
+            "scale": optional(of(JudgedScale)),
             "given_label": _per_row,
             "predicted_label": _per_row,
             "std": _per_row,
@@ -156,6 +189,16 @@ def _shown(value: Any) -> str:
     return f"{repr(value)[:80]} ({type(value).__name__})"
 
 
+def _inverts(scale: MonotoneTransform) -> bool:
+    """Whether the transformer takes and returns one column; its own check was made when it was read."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return scale.inverse(scale.forward(_TRIED)).shape == _TRIED.shape
+    except Exception:  # attributes of the wrong types or shapes
+        return False
+
+
 def _state_fits(network: Network) -> bool:
     n_free = network.architecture.n_weights * (1 if network.rho is None else 2)
     state = network.state
@@ -163,7 +206,8 @@ def _state_fits(network: Network) -> bool:
 
 
 def _rows_agree(audit: Audit) -> bool:
-    arrays = (audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.alpha)
+    arrays = [audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.alpha]
+    arrays += [] if audit.scale is None else [audit.scale.predicted, audit.scale.std]
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 
 
@@ -190,5 +234,6 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
             len(offset.location) == len(offset.variance) and bool((offset.variance >= 0).all())
         ),
         Encoding: _columns_exist,
+        MonotoneTransform: _inverts,
     }
 )

@@ -9,7 +9,7 @@ row without the rows of its own fold.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,6 +164,18 @@ class Encoding:
         return replace(self, features=features, offset=offset)
 
 
+class Folds(Protocol):
+    """Folds of the rows of a table."""
+
+    @property
+    def of_row(self) -> NDArray[np.int64]:
+        """The fold of each row: the model that predicts it."""
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Whether the model of each fold may know the label of each row; shape (n_samples, n_folds)."""
+
+
 class CrossFitted(NamedTuple):
     """Inputs and offsets in which no label of the row's own fold is contained.
 
@@ -184,7 +196,7 @@ def cross_fitted(
     table: FloatArray,
     y: FloatArray,
     visits: NDArray[np.int64],
-    fold: NDArray[np.int64],
+    folds: Folds,
     without: int | None = None,
 ) -> CrossFitted:
     """Compute inputs and offsets, for the rows of each fold from the labels of the other folds.
@@ -199,8 +211,8 @@ def cross_fitted(
         Labels.
     visits : ndarray of int
         Rows whose labels count; a row of weight 3 occurs three times.
-    fold : ndarray of int of shape (n_samples,)
-        Fold of each row.
+    folds : Folds
+        The fold of each row, and the rows whose labels its model may know.
     without : int or None, default=None
         A fold whose labels are used for no row at all: the model that holds it out must not know them.
 
@@ -212,9 +224,9 @@ def cross_fitted(
     if not encoding.uses_labels:
         return CrossFitted(encoding.inputs(table), np.zeros(len(y)))
     inputs, offset = np.empty((len(y), len(encoding))), np.empty(len(y))
-    for k in np.unique(fold).tolist():
-        rows = np.flatnonzero(fold == k)
-        used = visits[(fold[visits] != k) & (fold[visits] != (k if without is None else without))]
+    for k in np.unique(folds.of_row).tolist():
+        rows = np.flatnonzero(folds.of_row == k)
+        used = visits[folds.seen[visits, k] & folds.seen[visits, k if without is None else without]]
         fitted = encoding.learnt_from(table[used], y[used])
         inputs[rows], offset[rows] = fitted.inputs(table[rows]), fitted.offsets(table[rows])[0]
     return CrossFitted(inputs, offset)
@@ -224,7 +236,7 @@ def learn(
     table: FloatArray,
     y: FloatArray,
     visits: NDArray[np.int64],
-    fold: NDArray[np.int64],
+    folds: Folds,
     columns: Columns | None,
     reader: Reader,
     scale: tuple[float, float] = (0.0, 1.0),
@@ -239,8 +251,8 @@ def learn(
         Labels.
     visits : ndarray of int
         Rows that count; a row of weight 3 occurs three times.
-    fold : ndarray of int of shape (n_samples,)
-        Fold of each row.
+    folds : Folds
+        The fold of each row, and the rows whose labels its model may know.
     columns : Columns or None
         What the columns hold; numbers by default.
     reader : {"network", "trees"}
@@ -262,7 +274,7 @@ def learn(
     features = features or [Feature("gap", 0, _NONE)]  # only text: a model needs at least one input
     encoding = Encoding(width, tuple(features), None, float(scale[0]), float(scale[1]))
     categories = [] if columns is None else [(k, len(levels)) for k, levels in columns.categories.items()]
-    encoding = _with_offset(encoding, categories, table, y, visits, fold)
+    encoding = _with_offset(encoding, categories, table, y, visits, folds)
     return encoding.learnt_from(table[visits], y[visits])
 
 
@@ -272,7 +284,7 @@ def _with_offset(
     table: FloatArray,
     y: FloatArray,
     visits: NDArray[np.int64],
-    fold: NDArray[np.int64],
+    folds: Folds,
 ) -> Encoding:
     """The same encoding, with the category whose medians explain the labels best, if they explain most of them."""
     labels = encoding._scaled(y[visits])
@@ -280,25 +292,30 @@ def _with_offset(
     for column, n_levels in categories:
         zeros = np.zeros(n_levels + FIRST)
         tried = replace(encoding, features=(), offset=Offset(column, zeros, zeros))
-        medians = cross_fitted(tried, table, y, visits, fold).offset[visits]
+        medians = cross_fitted(tried, table, y, visits, folds).offset[visits]
         left = _typical(labels - encoding._scaled(medians))
         if left < smallest:
             best, smallest = replace(encoding, offset=tried.offset), left
     if best.offset is None:
         return best
     exact = (
-        np.median(np.abs(y - cross_fitted(replace(best, features=()), table, y, visits, fold).offset)[visits])
+        np.median(
+            np.abs(y - cross_fitted(replace(best, features=()), table, y, visits, folds).offset)[visits]
+        )
         <= 1e-9 * encoding.spread
     )
     place = places(table[:, best.offset.column])
     known = level_statistics(place[visits], labels, len(best.offset.location))
-    n_unknown = sum(
-        int(np.count_nonzero(np.isin(place[visits[own]], np.unique(place[visits[~own]]), invert=True)))
-        for own in (fold[visits] == k for k in np.unique(fold).tolist())
-    )
+    n_unknown = _count_unknown(place[visits], folds.of_row[visits], folds.seen[visits])
     variance = np.where(known.n_labels > 0, 0.0, known.between if n_unknown < _SEEN else 0.0)
     offset = best.offset._replace(variance=variance)
     return replace(best, offset=offset, rounding=_rounding(y[visits]) if exact else 0.0)
+
+
+def _count_unknown(place: NDArray[np.int64], fold: NDArray[np.int64], seen: NDArray[np.bool_]) -> int:
+    """Number of rows whose level the model of their fold does not know."""
+    unknown = [np.isin(place[fold == k], place[seen[:, k]], invert=True) for k in np.unique(fold).tolist()]
+    return sum(int(np.count_nonzero(rows)) for rows in unknown)
 
 
 def _rounding(y: FloatArray) -> float:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +13,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from levelhead.audits import LEAST_ROWS
-from levelhead.estimators import _preparation
+from levelhead.estimators import _out_of_fold, _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
-from levelhead.estimators._preparation import Rows
-from levelhead.estimators._tables import Location
-from levelhead.estimators._types import Constraints, Contamination, FloatArray, Seed, Table, Weights
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._out_of_fold import Splitting
+from levelhead.estimators._preparation import Rows, Scale
+from levelhead.estimators._tables import Location, TrainingTable
+from levelhead.estimators._types import (
+    Constraints,
+    Contamination,
+    FloatArray,
+    Seed,
+    Table,
+    TargetTransform,
+    Weights,
+)
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
@@ -71,6 +81,9 @@ class GCPBoostingRegressor(AuditedRegressor):
     contamination : float, "auto" or None, default="auto"
         Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
         calibrated on held-out residuals. With None, it is not calibrated.
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default=None
+        Scale of the labels on which the model learns; predictions are in the units of y. "auto" chooses on held-out
+        rows. A transformer has `transform` and `inverse_transform` and is monotone. None is the scale of y itself.
     categorical_features : "from_dtype", list of int or str, or None, default="from_dtype"
         Columns of categories, by position or name. "from_dtype" selects the columns of a frame that hold categories or
         text.
@@ -97,6 +110,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         Map from a fold model's variance to the variance calibrated on held-out rows.
     target_scale_ : Scale
         Center and spread of the labels.
+    target_transform_ : Transform or None
+        Scale of the labels.
+    target_transform_reason_ : str
+        The reason for this scale, in one sentence.
     n_iter_ : int
         Number of trees of a member.
     loss_curve_ : list of float
@@ -137,6 +154,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         "n_iter_no_change": [Whole(1)],
         "n_members": [Whole(1)],
         "contamination": CONTAMINATION,
+        "target_transform": TARGET_TRANSFORM,
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
@@ -154,6 +172,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         n_iter_no_change: int = 40,
         n_members: int = 1,
         contamination: Contamination = "auto",
+        target_transform: TargetTransform = None,
         categorical_features: Literal["from_dtype"] | Sequence[int | str] | None = "from_dtype",
         random_state: Seed = None,
         n_jobs: int | None = -1,
@@ -167,11 +186,14 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.n_members = n_members
         self.contamination = contamination
+        self.target_transform = target_transform
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -182,6 +204,11 @@ class GCPBoostingRegressor(AuditedRegressor):
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds of the fold models, as in scikit-learn. By default there are five, which depend on the content of the
+            rows, or on `groups`.
 
         Returns
         -------
@@ -194,27 +221,28 @@ class GCPBoostingRegressor(AuditedRegressor):
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
-        self._learn_encoding(X, y, rows)
-        inputs, left = self._encoded(X, y, rows)
-        self.target_scale_ = _preparation.target_scale(left, rows, "robust")
+        splitting = Splitting(groups, cv).checked(len(y))
+        self._learn_label_scale(X, y, rows, splitting, seed)
         self._reset_contamination()
-        visits = rows.index
-        given = np.ones(len(visits)) if rows.weight is None else rows.weight[visits].astype(np.float64)
-        table, labels, growth = inputs[visits], self._target(left[visits]), self._growth(len(visits))
-        if rows.n_groups < _FEW:
+        visits, many = rows.index, rows.n_groups >= _FEW
+        table = self._training_table(X, self._on_scale(y), rows, splitting if many else Splitting())
+        learnt = self._learnt_labels(table)
+        self.target_scale_, labels, given = learnt.scale, learnt.labels, learnt.weight
+        inputs, growth = learnt.inputs[visits], self._growth(len(visits))
+        if not many:
             growth = replace(growth, row_share=1.0)
             grown, weight = self._without_folds(len(labels)), given
         else:
-            fold = rows.group[visits] % _FOLDS
-            by_fold = self._labels_by_fold(X, y, rows)
-            rounds = partial(growing.grow, table, labels, given, fold, seed=seed, by_fold=by_fold)
+            rounds = partial(
+                growing.grow, inputs, labels, given, table.folds.at(visits), seed=seed, by_fold=learnt.by_fold
+            )
             grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
             weight = given * self._label_weights(labels, grown, calibrated)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
-        self.mean_forests_ = self._members(table, labels, weight, growth, grown.n_passes, seed)
+        self.mean_forests_ = self._members(inputs, labels, weight, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         if rows.n_groups >= LEAST_ROWS:
-            self._predict_training_rows(inputs, visits, grown, self._held_out_location(X, y, rows))
+            self._predict_training_rows(learnt.inputs, visits, grown, self._held_out_location(table))
         return self
 
     def _predict_table(self, X: Table) -> Prediction:
@@ -223,20 +251,45 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     # ------------------------------------------------------------------ learning
 
-    @property
-    def _n_folds(self) -> int:
-        return _FOLDS
+    def _training_table(
+        self, X: Table, labels: FloatArray, rows: Rows, splitting: Splitting
+    ) -> TrainingTable:
+        return TrainingTable(X, labels, rows, _out_of_fold.assign(rows, _FOLDS, splitting, X, labels))
 
-    def _target(self, labels: FloatArray) -> FloatArray:
-        center, spread = self.target_scale_
-        return np.clip((labels - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
+    def _learnt_labels(self, table: TrainingTable) -> "_Labels":
+        """Learn the encoding, and scale what the trees learn."""
+        self._learn_encoding(table)
+        inputs, left = self._encoded(table)
+        rows, by_fold = table.rows, None
+        scale = _preparation.target_scale(left, rows, "robust")
+        if self.encoding_ is not None and self.encoding_.offset is not None:
+            each = [self._encoded(table, k)[1][rows.index] for k in range(table.folds.n)]
+            by_fold = np.stack([_scaled(labels, scale) for labels in each], axis=1)
+        weight = (
+            np.ones(len(rows.index)) if rows.weight is None else rows.weight[rows.index].astype(np.float64)
+        )
+        return _Labels(scale, inputs, _scaled(left[rows.index], scale), weight, by_fold)
 
-    def _labels_by_fold(self, X: Table, y: FloatArray, rows: Rows) -> FloatArray | None:
-        """For each fold model what is left of the labels, computed without the labels that it holds out."""
-        if self.encoding_ is None or self.encoding_.offset is None:
-            return None
-        left = [self._encoded(X, y, rows, k)[1][rows.index] for k in range(_FOLDS)]
-        return np.stack([self._target(labels) for labels in left], axis=1)
+    def _held_out(
+        self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Out-of-fold means and variances of the fold models, in the units of the given labels."""
+        visits, table = rows.index, self._training_table(X, y, rows, splitting)
+        learnt = self._learnt_labels(table)
+        grown = growing.grow(
+            learnt.inputs[visits],
+            learnt.labels,
+            learnt.weight,
+            table.folds.at(visits),
+            growth=self._growth(len(visits)),
+            seed=seed,
+            by_fold=learnt.by_fold,
+        )
+        mean, variance = np.full(len(y), np.nan), np.full(len(y), np.nan)
+        mean[visits] = grown.mean * learnt.scale.spread + learnt.scale.center
+        variance[visits] = self._fold_variance(grown) * learnt.scale.spread**2
+        location = self._held_out_location(table)
+        return (mean, variance) if location is None else (mean + location.mean, variance + location.variance)
 
     def _growth(self, n: int) -> Growth:
         leaves = _LEAVES if n < _MANY_ROWS else _MORE_LEAVES
@@ -313,7 +366,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.oof_prediction_ = self._predicted(decoded, location)
         if self.n_members > 1 and self.separation_ is not None:
             members, _ = self._sums(X[visits])
-            relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
+            relative = (
+                members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.latent.var[visits]
+            )
             self.disagreement_ = float(min(np.median(relative), 0.5))
 
     # ------------------------------------------------------------------ prediction
@@ -360,3 +415,18 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def _finite_inputs(self, X: Table) -> Table:
         return np.asarray(super()._finite_inputs(X), dtype=np.float64)
+
+
+class _Labels(NamedTuple):
+    """What the trees learn: inputs of all rows; labels and weight of every visit, and labels for each fold model."""
+
+    scale: Scale
+    inputs: Table
+    labels: FloatArray
+    weight: FloatArray
+    by_fold: FloatArray | None
+
+
+def _scaled(labels: FloatArray, scale: Scale) -> FloatArray:
+    """Labels in the units of the trees."""
+    return np.clip((labels - scale.center) / scale.spread, -_LARGEST_TARGET, _LARGEST_TARGET)
