@@ -199,17 +199,17 @@ def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:
 
 
 def _measures(y: Any, prediction: levelhead.Prediction) -> dict[str, Any]:
-    moments, members = (prediction.mean, prediction.var), (prediction.member_mean, prediction.member_var)
-    curve = metrics.calibration_curve(y, *members)
+    moments = (prediction.mean, prediction.var)
+    curve = metrics.calibration_curve(y, prediction)
     return {
         "measures": {
             "rmse": metrics.rmse(y, prediction.mean),
             "robust_r2": metrics.robust_r2(y, prediction.mean),
             "retention_auc": metrics.retention_auc(y, *moments),
             "ause": metrics.ause(y, *moments),
-            "nll": metrics.nll(y, *members),
-            "crps": metrics.crps(y, *members),
-            "calibration_error": metrics.calibration_error(y, *members),
+            "nll": metrics.nll(y, prediction),
+            "crps": metrics.crps(y, prediction),
+            "calibration_error": metrics.calibration_error(y, prediction),
         },
         "coverage": [
             {"expected": share, "observed": metrics.coverage(y, *prediction.interval(share))}

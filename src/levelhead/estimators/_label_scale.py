@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from levelhead.audits import LEAST_ROWS
@@ -61,6 +62,14 @@ class ScaledLabels:
     ) -> None:
         found = choose(self, self.target_transform, X, y, rows, splitting, seed)
         self.target_transform_, self.target_transform_reason_ = found
+
+    def _chosen_scale(self, X: Any, y: Any, sample_weight: Any, groups: Any, cv: Any) -> Choice:
+        """The scale that `fit` would choose, for models that share one."""
+        pilot = clone(self)
+        X, y, weight = pilot._checked(X, y, sample_weight, reset=True)
+        seed = int(check_random_state(pilot.random_state).randint(2**31 - 1))
+        splitting = Splitting(groups, cv).checked(len(y))
+        return choose(pilot, pilot.target_transform, X, y, arrange(X, y, weight, seed), splitting, seed)
 
     @property
     def _scale(self) -> Transform | None:

@@ -203,6 +203,21 @@ class Prediction(Distribution):
         scale = np.sqrt(sigma) / np.sqrt(alpha)  # σ/α itself could underflow
         return ContaminatedMarginal(Mixture.of(STUDENT, self.member_mean, scale, alpha))
 
+    def crps(self, y: ArrayLike) -> FloatArray:
+        """Continuous ranked probability score of each label.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores, in the units of y; lower is better.
+        """
+        return self.mixture.crps(np.broadcast_to(self._labels(y), (len(self),)))
+
     def sample(self, n: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draw clean labels.
 

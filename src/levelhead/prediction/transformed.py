@@ -229,22 +229,6 @@ class TransformedPrediction(Prediction):
             f"variance in the units of y; use prediction.latent.{name} on the scale, or contaminated.interval()"
         )
 
-    def crps(self, y: Any) -> FloatArray:
-        """Continuous ranked probability score of each label.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores, in the units of y; lower is better.
-        """
-        mixture: TransformedMixture = self.mixture  # type: ignore[assignment]
-        return mixture.crps(np.broadcast_to(self._labels(y), (len(self),)))
-
     def sample(self, n: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draw clean labels.
 
