@@ -37,10 +37,10 @@ from levelhead.persistence._checks import (
 from levelhead.persistence._records import is_scale
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import Calibration
-from levelhead.tables.columns import Columns
-from levelhead.tables.encoding import Encoding
-from levelhead.tables.features import STATISTICS
-from levelhead.tables.levels import FIRST
+from levelhead.tables.encoding.columns import Columns
+from levelhead.tables.encoding.features import STATISTICS
+from levelhead.tables.encoding.inputs import Encoding
+from levelhead.tables.encoding.levels import FIRST
 
 _MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for a prediction
 

@@ -44,9 +44,9 @@ from levelhead.prediction import (
     YeoJohnsonTransform,
 )
 from levelhead.prediction.calibration import Calibration
-from levelhead.tables.columns import KINDS, Column, Columns
-from levelhead.tables.encoding import Encoding, Offset
-from levelhead.tables.features import FEATURES, LEAST_VALUES, Feature
+from levelhead.tables.encoding.columns import KINDS, Column, Columns
+from levelhead.tables.encoding.features import FEATURES, LEAST_VALUES, Feature
+from levelhead.tables.encoding.inputs import Encoding, Offset
 
 _TINY, _HUGE = 1e-300, 1e300
 _TRIED = np.array([0.5, 1.0, 2.0])

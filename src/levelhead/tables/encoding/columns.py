@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
-from levelhead.tables import frames
-from levelhead.tables.frames import Cells, absent
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.frames import Cells, absent
 
 Kind = Literal["number", "date", "category", "text"]
 Level = str | int | float | bool
