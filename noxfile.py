@@ -87,7 +87,19 @@ def quick_tests(session: nox.Session, *versions: str) -> None:
     session.install(f"{wheel}[{','.join(EXTRAS)}]", *versions)
     session.run("pip", "freeze")
     came_from_the_wheel(session)
-    session.run("pytest", "-q", "-m", "not slow", "tests", *session.posargs, env=MAY_SKIP)
+    session.run(
+        "pytest",
+        "-q",
+        "-n",
+        "auto",
+        "--dist",
+        "loadfile",
+        "-m",
+        "not slow",
+        "tests",
+        *session.posargs,
+        env=MAY_SKIP,
+    )
 
 
 def build(session: nox.Session) -> tuple[Path, Path]:
