@@ -13,7 +13,16 @@ import nox
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("cli", "tables", "dask", "plot", "boosting", "report", "test")  # not torch, which is gigabytes
+EXTRAS = (
+    "cli",
+    "tables",
+    "datasets",
+    "dask",
+    "plot",
+    "boosting",
+    "report",
+    "test",
+)  # not torch, which is gigabytes
 MAY_SKIP = {"LEVELHEAD_NO_SKIPS": ""}  # torch and the browser are not installed
 NEEDS_FILES = (
     "tests/docs/test_results.py",
