@@ -84,7 +84,7 @@ def smoke(session: nox.Session) -> None:
 def clients(session: nox.Session) -> None:
     """Libraries that build on ours and that no extra installs; with torch, so it downloads gigabytes."""
     wheel, _ = build(session)
-    session.install(f"{wheel}[test,torch]", "skpro", "lightning-uq-box", "torch-uncertainty", "timm")
+    session.install(f"{wheel}[test,torch,skpro]", "lightning-uq-box", "torch-uncertainty", "timm")
     came_from_the_wheel(session)
     # Their own warnings are not ours to fix.
     session.run("pytest", "-q", "-o", "filterwarnings=default", "tests/clients", env=MAY_SKIP)
