@@ -25,7 +25,7 @@ EXTRAS = (
 )  # not torch, which is gigabytes
 MAY_SKIP = {"LEVELHEAD_NO_SKIPS": ""}  # torch and the browser are not installed
 NEEDS_FILES = (
-    "tests/docs/test_results.py",
+    "tests/docs/test_study_pages.py",
     "tests/test_extras.py",
     "tests/test_package.py",
     "tests/theory/test_special.py",
@@ -96,7 +96,19 @@ def quick_tests(session: nox.Session, *versions: str) -> None:
     session.install(f"{wheel}[{','.join(EXTRAS)}]", *versions)
     session.run("pip", "freeze")
     came_from_the_wheel(session)
-    session.run("pytest", "-q", "-m", "not slow", "tests", *session.posargs, env=MAY_SKIP)
+    session.run(
+        "pytest",
+        "-q",
+        "-n",
+        "auto",
+        "--dist",
+        "loadfile",
+        "-m",
+        "not slow",
+        "tests",
+        *session.posargs,
+        env=MAY_SKIP,
+    )
 
 
 def build(session: nox.Session) -> tuple[Path, Path]:
