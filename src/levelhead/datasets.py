@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead._deprecated import renamed_argument
+from levelhead._extras import needed
 from levelhead._files import whole
 from levelhead.contamination import Contamination, Replaced, Share
 from levelhead.theory.elementary import exp, sin
@@ -359,15 +360,17 @@ def user_cache() -> Path:
     Path
         Folder in the cache of the user; it may not exist yet.
     """
-    import pooch  # not needed where LEVELHEAD_DATA has the table
-
+    pooch = _pooch()  # not needed where LEVELHEAD_DATA has the table
     return Path(pooch.os_cache("levelhead"))
+
+
+def _pooch() -> Any:
+    return needed("pooch", "the cache of downloaded data sets", "datasets")
 
 
 def _download(table: Table, folder: Path, origin: str) -> FloatArray:
     """Fetch, check, and only then keep: the cache never holds a table that is not the right one."""
-    import pooch
-
+    pooch = _pooch()
     folder.mkdir(parents=True, exist_ok=True)
     url = f"{origin.rstrip('/')}/{table.remote}"
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
