@@ -26,6 +26,7 @@ def _names(listed: Mapping[str, str]) -> frozenset[str]:
 
 _CLASSES = _names(
     {
+        "levelhead.tables": "TableFormats",
         "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
         "sklearn.decomposition": "PCA TruncatedSVD",
         "sklearn.feature_extraction.text": "CountVectorizer TfidfTransformer TfidfVectorizer",
@@ -86,6 +87,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.tables.encoding.inputs.Encoding": None,
         "levelhead.tables.encoding.features.Feature": None,
         "levelhead.tables.encoding.inputs.Offset": None,
+        "levelhead.tables.ColumnFormat": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },

@@ -44,6 +44,8 @@ from levelhead.prediction import (
     YeoJohnsonTransform,
 )
 from levelhead.prediction.calibration import Calibration
+from levelhead.tables import ColumnFormat
+from levelhead.tables.dates import FORMATS as DATE_FORMATS
 from levelhead.tables.encoding.columns import KINDS, Column, Columns
 from levelhead.tables.encoding.features import FEATURES, LEAST_VALUES, Feature
 from levelhead.tables.encoding.inputs import Encoding, Offset
@@ -92,6 +94,15 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         },
         Shape: {"offset": number(-100, 100), "slope": number(-100, 100), "log_alpha": number(-100, 100)},
         Forest: {"n_features": whole(1), "text": is_text},
+        ColumnFormat: {
+            "kind": one_of("number", "date", "text", "other"),
+            "decimal": one_of(".", ","),
+            "grouping": one_of("", ",", ".", "'", " "),
+            "unit": is_text,
+            "bare": is_flag,
+            "date": optional(one_of(*DATE_FORMATS)),
+            "codes": each(tuple, number()),
+        },
         Scale: {
             "center": lambda value: number()(value) or _floats(value),
             "spread": lambda value: _positive(value) or (_floats(value) and bool((value > 0).all())),
@@ -235,5 +246,6 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         ),
         Encoding: _columns_exist,
         MonotoneTransform: _inverts,
+        ColumnFormat: lambda column: column.decimal != column.grouping,
     }
 )

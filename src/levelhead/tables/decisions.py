@@ -14,7 +14,9 @@ from levelhead.tables.columns import UNUSABLE, ColumnFormat, Learning
 from levelhead.tables.errors import TableError, cell_text, counted, examples
 from levelhead.tables.numbers import NumberFormat
 
-_COORDINATE = re.compile(r"(?i)(?:.*[ _.-])?(?:lat|lon|lng|long|latitude|longitude|x_?coord|y_?coord)(?:[ _.-].*)?")
+_COORDINATE = re.compile(
+    r"(?i)(?:.*[ _.-])?(?:lat|lon|lng|long|latitude|longitude|x_?coord|y_?coord)(?:[ _.-].*)?"
+)
 _MONEY = re.compile(rf".*{numbers.CURRENCY}.*")
 _MARK_NAMES = {",": "comma", ".": "point", "'": "apostrophe", " ": "blank"}
 _PLAIN = re.compile(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
@@ -171,7 +173,9 @@ def _refuse_several_ways(column: Learning) -> None:
     if learnt is None or learnt.readable >= (1 - UNUSABLE) * learnt.total:
         return
     values = numbers.parse(column.cells, learnt.format)
-    odd = [cell for cell, value in zip(column.cells.to_list(), values, strict=True) if cell and value != value]
+    odd = [
+        cell for cell, value in zip(column.cells.to_list(), values, strict=True) if cell and value != value
+    ]
     raise TableError(
         f"column {column.name!r} mixes ways to write numbers: {counted(len(odd), 'cell')} of {learnt.total:,} "
         f"({examples(odd)}) cannot be read like the others ({examples(_readable(column)[:2])}); fix them, or leave "
@@ -198,10 +202,14 @@ def _written_so(learnt: Sequence[Learning], formats: dict[str, ColumnFormat]) ->
         form = formats[column.name]
         if form.kind != "number" or column.learnt is None or form.is_plain:
             continue
-        cells = [cell for cell in _readable(column._replace(format=form))[:1000] if not _PLAIN.fullmatch(cell)]
+        cells = [
+            cell for cell in _readable(column._replace(format=form))[:1000] if not _PLAIN.fullmatch(cell)
+        ]
         if cells:
             cell = max(dict.fromkeys(cells), key=len)
             unit = f" {form.unit}" if form.unit else ""
-            said.append(f"{column.name} {cell_text(cell)} = {number_text(numbers.parse([cell], form.number)[0])}{unit}")
+            said.append(
+                f"{column.name} {cell_text(cell)} = {number_text(numbers.parse([cell], form.number)[0])}{unit}"
+            )
     more = f" and {len(said) - _SHOWN} more columns" if len(said) > _SHOWN else ""
     return [f"numbers were read so: {'; '.join(said[:_SHOWN])}{more}"] if said else []

@@ -183,7 +183,10 @@ def _slow(source: Source, layout: Layout, rows: int | None = None) -> Iterator[t
         if not cells and number:
             return
         columns = list(zip(*cells, strict=True)) or [()] * width
-        yield Rows(_frames.pandas().DataFrame({f"{k}": _frames.text(c) for k, c in enumerate(columns)}), short), 1.0
+        yield (
+            Rows(_frames.pandas().DataFrame({f"{k}": _frames.text(c) for k, c in enumerate(columns)}), short),
+            1.0,
+        )
         if rows is None or len(cells) < rows:
             return
 

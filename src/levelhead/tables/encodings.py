@@ -20,7 +20,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_RUN = re.compile(rb"[\x80-\xff]{3,}")  # words in other alphabets are made of such bytes, Latin ones only here and there
+_RUN = re.compile(
+    rb"[\x80-\xff]{3,}"
+)  # words in other alphabets are made of such bytes, Latin ones only here and there
 _UTF16 = 0.15  # share of zero bytes at even or odd places, for the digits and separators of a table
 
 

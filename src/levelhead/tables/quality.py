@@ -125,7 +125,9 @@ def of_unreadable(
         numbers = places + 1 if row is None else row[places]
         cells = [raw[name].iloc[place] for place in places[:5]]
         text = f"{name}: {counted(len(places), 'cell')} read as missing: {row_list(numbers.tolist(), cells)}"
-        findings.append(Finding("cells that cannot be read", text, name, len(places), tuple(map(str, cells[:_SHOWN]))))
+        findings.append(
+            Finding("cells that cannot be read", text, name, len(places), tuple(map(str, cells[:_SHOWN])))
+        )
     return findings
 
 
@@ -147,7 +149,11 @@ def of_units(learnt: Iterable[Learning]) -> list[Finding]:
         if column.learnt is None:
             continue
         units, total = column.learnt.units, max(column.learnt.total, 1)
-        odd = {unit: n for unit, n in units.items() if unit != column.format.unit and (unit or not column.format.bare)}
+        odd = {
+            unit: n
+            for unit, n in units.items()
+            if unit != column.format.unit and (unit or not column.format.bare)
+        }
         if column.format.kind == "number" and sum(odd.values()) >= max(_FEW_UNITS * total, 2):
             named = ", ".join(f"{unit or 'none'} ({n:,} cells)" for unit, n in list(units.items())[:5])
             done = f"only those in {column.format.unit or 'no unit'} are used"
@@ -158,7 +164,13 @@ def of_units(learnt: Iterable[Learning]) -> list[Finding]:
             continue
         count = sum(odd.values()) or sum(units.values())
         findings.append(
-            Finding("mixed units", f"{column.name}: different units, {named}; {done}", column.name, count, tuple(units)[:_SHOWN])
+            Finding(
+                "mixed units",
+                f"{column.name}: different units, {named}; {done}",
+                column.name,
+                count,
+                tuple(units)[:_SHOWN],
+            )
         )
     return findings
 
@@ -207,7 +219,9 @@ def of_columns(X: Any, y: FloatArray) -> list[Finding]:
         if held.nunique() == 1 and len(held) == len(column) > 1:
             value = held.iloc[0]
             shown = number_text(value) if column.dtype.kind == "f" else cell_text(value)
-            findings.append(Finding("constant column", f"{name}: always {shown}", name, len(column), (shown,)))
+            findings.append(
+                Finding("constant column", f"{name}: always {shown}", name, len(column), (shown,))
+            )
         elif column.dtype.kind == "f":
             findings += _giving_away(name, column.to_numpy(), y)
         elif column.dtype.kind == "M":
@@ -220,7 +234,11 @@ def of_columns(X: Any, y: FloatArray) -> list[Finding]:
 def _giving_away(name: str, values: FloatArray, y: FloatArray) -> list[Finding]:
     both = np.isfinite(values)
     x, label = values[both], y[both]
-    if len(x) < _LEAST_ROWS or len(np.unique(x)) < 0.5 * min(len(np.unique(label)), len(x)) or np.ptp(label) == 0:
+    if (
+        len(x) < _LEAST_ROWS
+        or len(np.unique(x)) < 0.5 * min(len(np.unique(label)), len(x))
+        or np.ptp(label) == 0
+    ):
         return []
     same = float(np.mean(x == label))
     if same >= _EXACT:
@@ -232,7 +250,13 @@ def _giving_away(name: str, values: FloatArray, y: FloatArray) -> list[Finding]:
         error = np.abs(label[low] + slope * (x - x[low]) - label)
         share = float(np.mean(error <= 1e-6 * np.ptp(label[order[len(x) // 20 : -1 - len(x) // 20]])))
         if share >= _EXACT:
-            return [_away(name, f"is the label times {1 / slope:.6g} in {share:.0%} of the rows", int(share * len(x)))]
+            return [
+                _away(
+                    name,
+                    f"is the label times {1 / slope:.6g} in {share:.0%} of the rows",
+                    int(share * len(x)),
+                )
+            ]
     correlation = _rank_correlation(x, label)
     if abs(correlation) >= _NEARLY:
         return [_away(name, f"nearly determines the label (rank correlation {correlation:.4f})", len(x))]

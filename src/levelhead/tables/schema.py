@@ -329,7 +329,8 @@ def refuse_unreadable(column: Any, name: str, form: ColumnFormat, unreadable: ND
     if len(unreadable) <= UNUSABLE * total:
         return
     written = (
-        f"numbers with the decimal mark {form.decimal!r}" + (f" and the unit {form.unit!r}" if form.unit else "")
+        f"numbers with the decimal mark {form.decimal!r}"
+        + (f" and the unit {form.unit!r}" if form.unit else "")
         if form.kind == "number"
         else f"dates written as {form.date}"
     )
