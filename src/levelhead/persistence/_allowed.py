@@ -81,6 +81,11 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.audits.audit.JudgedScale": None,
         "levelhead.prediction.LogTransform": None,
         "levelhead.prediction.MonotoneTransform": None,
+        "levelhead.tables.columns.Column": None,
+        "levelhead.tables.columns.Columns": None,
+        "levelhead.tables.encoding.Encoding": None,
+        "levelhead.tables.features.Feature": None,
+        "levelhead.tables.encoding.Offset": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },

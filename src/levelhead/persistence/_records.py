@@ -44,6 +44,9 @@ from levelhead.prediction import (
     YeoJohnsonTransform,
 )
 from levelhead.prediction.calibration import Calibration
+from levelhead.tables.columns import KINDS, Column, Columns
+from levelhead.tables.encoding import Encoding, Offset
+from levelhead.tables.features import FEATURES, LEAST_VALUES, Feature
 
 _TINY, _HUGE = 1e-300, 1e300
 _TRIED = np.array([0.5, 1.0, 2.0])
@@ -63,6 +66,8 @@ _members: Check = lambda value: array(np.float64, 1)(value) or array(np.float64,
 _per_row: Check = lambda value: type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
 
 is_scale: Check = lambda value: type(value) in (LogTransform, MonotoneTransform, YeoJohnsonTransform)
+_level: Check = lambda value: type(value) in (str, bool, int, float) and value == value
+_places: Check = lambda value: _floats(value) and len(value) >= LEAST_VALUES["location"]
 
 FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
     {
@@ -102,6 +107,23 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "slope": number(0, 1000),
             "window": _positive,
             "n": whole(1),
+        },
+        Column: {
+            "name": is_text,
+            "kind": one_of(*KINDS),
+            "levels": each(tuple, _level),
+            "zone": is_zone,
+        },
+        Columns: {"columns": each(tuple, of(Column), 1)},
+        Feature: {"kind": one_of(*FEATURES), "column": whole(), "values": _per_row},
+        Offset: {"column": whole(), "location": _places, "variance": _places},
+        Encoding: {
+            "n_columns": whole(1),
+            "features": each(tuple, of(Feature), 1),
+            "offset": optional(of(Offset)),
+            "center": number(),
+            "spread": number(1e-140, 1e140),
+            "rounding": number(0),
         },
         Prediction: {
             "mean": _members,
@@ -189,11 +211,29 @@ def _rows_agree(audit: Audit) -> bool:
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 
 
+def _levels_differ(column: Column) -> bool:
+    """Levels are looked up by their hash, which must distinguish them."""
+    return len(set(column.levels)) == len(column.levels) <= 2 * len({*map(hash, column.levels)})
+
+
+def _columns_exist(encoding: Encoding) -> bool:
+    used = [feature.column for feature in encoding.features]
+    if encoding.offset is not None:
+        used.append(encoding.offset.column)
+    return max(used) < encoding.n_columns
+
+
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
         Network: _state_fits,
         Scale: lambda scale: np.shape(scale.center) == np.shape(scale.spread),
         Audit: _rows_agree,
+        Column: _levels_differ,
+        Feature: lambda feature: len(feature.values) >= LEAST_VALUES.get(feature.kind, 0),
+        Offset: lambda offset: (
+            len(offset.location) == len(offset.variance) and bool((offset.variance >= 0).all())
+        ),
+        Encoding: _columns_exist,
         MonotoneTransform: _inverts,
     }
 )

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from levelhead import engine
 from levelhead.estimators._base import Decoded
+from levelhead.estimators._tables import Location
 from levelhead.estimators._types import (
     Activation,
     Constraints,
@@ -225,8 +226,8 @@ class GCPRegressor(NetworkRegressor):
         sigma = beta * (nu + 1) / nu  # eq. (4)
         return Decoded(m, prognostic_variance(alpha, sigma), alpha, sigma)
 
-    def _latent(self, decoded: Decoded) -> Prediction:
-        clean = super()._latent(decoded)
+    def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:
+        clean = super()._latent(decoded, location)
         if self.variance == "prognostic" or clean.member_alpha is None or clean.member_sigma is None:
             return clean
         spread = student_variance(clean.member_alpha, clean.member_sigma, finite=True)

@@ -168,11 +168,21 @@ def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[float, float]:
     return (d * vector[0] - b * vector[1]) / determinant, (a * vector[1] - c * vector[0]) / determinant
 
 
-def grow(X: FloatArray, y: FloatArray, weight: FloatArray, folds: Folds, growth: Growth, seed: int) -> Grown:
+def grow(
+    X: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    folds: Folds,
+    growth: Growth,
+    seed: int,
+    by_fold: FloatArray | None = None,
+) -> Grown:
     """Train fold models together until the score on their held-out labels stops improving.
 
-    `y` is scaled to location 0 and spread 1.
+    `y` is scaled to location 0 and spread 1. `by_fold`, of shape (rows, folds), has the labels that each fold model
+    learns from, if they differ.
     """
+    targets = y[:, None] if by_fold is None else by_fold
     mean_trees = _mean_trees(X, y, folds, growth, seed, _FIRST_RATE)
     scale_trees = _Trees(growth.scale_parameters(seed, len(y)), mean_trees.booster.train_set, folds)
     n_passes = max(1, round(growth.n_trees / _FIRST_RATE / _STEPS))
@@ -183,7 +193,7 @@ def grow(X: FloatArray, y: FloatArray, weight: FloatArray, folds: Folds, growth:
     for k in range(n_passes):
         for _ in range(_STEPS):
             w = weight * residual_ratios(y - mean, shape.log_scale(trees), shape.alpha).near
-            mean = mean_trees.step(_weighted_squares(y, w / w.mean()))
+            mean = mean_trees.step(_weighted_squares(targets, w / w.mean()))
         z = y - mean
         trees = scale_trees.step(_natural(z, even, shape))
         shape = fisher_step(shape, z, trees, weight, warm=k * _STEPS >= _WARM_UP)
@@ -241,8 +251,8 @@ def _mean_trees(X: FloatArray, y: FloatArray, folds: Folds, growth: Growth, seed
     return _Trees(parameters, table, folds)
 
 
-def _weighted_squares(y: FloatArray, w: FloatArray) -> Gradients:
-    return lambda at: (w[:, None] * (at - y[:, None]), w[:, None])
+def _weighted_squares(targets: FloatArray, w: FloatArray) -> Gradients:
+    return lambda at: (w[:, None] * (at - targets), w[:, None])
 
 
 def _natural(z: FloatArray, w: FloatArray, shape: Shape) -> Gradients:
