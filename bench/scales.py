@@ -1,6 +1,6 @@
 """What a scale of the labels chosen on held-out rows is worth: the same model with and without it, on clean labels.
 
-python bench/scales.py [--tables boston california …] [--splits 3] [--table]
+python bench/scales.py [--tables boston tables/california …] [--kinds network trees auto] [--splits 3] [--table]
 
 Of each table up to 1,000 rows train and up to 1,000 others test. Runs are appended to bench/results/scales.csv; what is
 there already is not run again. `--table` writes docs/tables/scales.md from it. The rules of the choice were set on
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from resuming import read, run_missing
 
-from levelhead import GCPBoostingRegressor, GCPRegressor, metrics
+from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, metrics
 
 RESULT = Path(__file__).parent / "results/scales.csv"
 TABLE = Path(__file__).parents[1] / "docs/tables/scales.md"
@@ -23,7 +23,7 @@ TABLES = (
     "boston", "concrete", "power", "yacht", "kin8nm",
     "tables/airfoil", "tables/california", "tables/diamonds", "tables/energy", "tables/kc_house", "tables/wine_white",
 )  # fmt: skip
-KINDS = {"network": GCPRegressor, "trees": GCPBoostingRegressor}
+KINDS = {"network": GCPRegressor, "trees": GCPBoostingRegressor, "auto": AutoRegressor}
 MEASURES = ("nll", "crps", "rmse")
 COLUMNS = ("table", "kind", "split", "transform", *MEASURES, "chosen")
 ROWS = 1000
@@ -42,7 +42,7 @@ def run(table: str, kind: str, split: int, transform: str) -> dict[str, float | 
     n = min(ROWS, int(0.8 * len(y)))
     train, test = order[:n], order[n : n + ROWS]
     how = None if transform == "none" else transform
-    model = KINDS[kind](target_transform=how, random_state=split).fit(X[train], y[train])
+    model = KINDS[kind](n_members=1, target_transform=how, random_state=split).fit(X[train], y[train])
     prediction = model.predict_dist(X[test])
     return {
         "nll": metrics.nll(y[test], prediction),
@@ -72,6 +72,7 @@ def table_text(rows: list[dict[str, str]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tables", nargs="+", default=TABLES)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS))
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
@@ -80,7 +81,7 @@ def main() -> None:
             (table, kind, split, transform)
             for split in range(given.splits)
             for table in given.tables
-            for kind in KINDS
+            for kind in given.kinds
             for transform in ("none", "auto")
         ]
         run_missing(RESULT, COLUMNS, specs, run)
