@@ -39,7 +39,7 @@ class Dependence:
     kind : {"neighbours", "run", "column"}
         Neighbouring rows all over the file, one run of neighbouring rows, or rows of one level of a column.
     correlation : float
-        Correlation of neighbouring residuals, or of residuals in one level; for a run their mean, in units of the noise.
+        Correlation of neighbouring residuals, or of residuals in one level; for a run their mean, in noise units.
     p_value : float
         Probability of such an agreement among independent rows, corrected for the number of columns or runs.
     column : str or None
@@ -79,7 +79,8 @@ class Dependence:
         if self.column is not None:
             return (
                 f"Residuals agree within the levels of column {self.column!r} (correlation {self.correlation:.2f}, "
-                f"{chance}). If its rows belong together, give it as groups=, or --group {self.column} on the command line."
+                f"{chance}). If its rows belong together, give it as groups=, or --group {self.column} on the command "
+                "line."
             )
         return (
             f"Residuals of neighbouring rows agree (correlation {self.correlation:.2f}, {chance}). If rows that follow "
@@ -157,7 +158,7 @@ def _levels(values: ArrayLike) -> NDArray[np.intp] | None:
 
 
 def _within(u: FloatArray, codes: NDArray[np.intp], name: str, n_columns: int) -> list[Dependence]:
-    """One-way analysis of variance: do levels differ more than their rows?"""
+    """One-way analysis of variance: whether levels differ more than their rows."""
     sizes = np.bincount(codes).astype(np.float64)
     n, n_levels = len(u), len(sizes)
     means = np.bincount(codes, u) / sizes
