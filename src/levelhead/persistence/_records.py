@@ -155,6 +155,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         JudgedScale: {"transform": is_scale, "predicted": _per_row, "std": _per_row},
         Audit: {
             "scale": optional(of(JudgedScale)),
+            "remarks": each(tuple, is_text),
             "given_label": _per_row,
             "predicted_label": _per_row,
             "std": _per_row,
