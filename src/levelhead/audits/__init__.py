@@ -1,6 +1,18 @@
 """Judges labels by the residuals of predictions that have not seen them. Works without any estimator."""
 
 from levelhead.audits.audit import LEAST_ROWS, Audit
+from levelhead.audits.diagnosis import Diagnosis, diagnose
+from levelhead.audits.segments import Segment, doubtful, find_segments
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 
-__all__ = ["LEAST_ROWS", "Audit", "ContaminationEstimate", "estimate_contamination"]
+__all__ = [
+    "LEAST_ROWS",
+    "Audit",
+    "ContaminationEstimate",
+    "Diagnosis",
+    "Segment",
+    "diagnose",
+    "doubtful",
+    "estimate_contamination",
+    "find_segments",
+]
