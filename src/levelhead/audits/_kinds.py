@@ -54,6 +54,7 @@ _FREEDOM = 5.0  # of the Student distribution of a repaired label around its pre
 _MAD = 0.72668684  # median absolute deviation of that distribution in units of its scale
 _STUDENT = float(np.log(0.3796066898))  # its logarithmic density at 0
 _ADJACENT = 0.5  # share of the exchanged labels that were exchanged with the row before or after
+_BANDWIDTH = 0.4  # of the kernel estimate
 _ONE_PARTNER = 0.8  # probability from which the row that a label was exchanged with is named
 _REPEATS = 3  # times that a value must occur among the suspects to be a code, unless it is a common one
 _HELD = 0.05  # share of the rows with the value of a code that may be trusted
@@ -177,13 +178,36 @@ def _shifted(labels: Labels) -> Hypothesis:
 
 
 def _log_background(labels: Labels) -> FloatArray:
-    """Labels that are wrong in any other way: around the prediction, or anywhere among the labels; with wide tails."""
+    """Labels that are wrong in any other way.
+
+    A third lies around the prediction and a third anywhere among the labels, both with wide tails; a third is as far
+    from the prediction, in units of the noise, as the other suspects are.
+    """
     rows = labels.suspects
     given, centre = labels.given[rows], labels.centre[rows]
     middle = float(np.median(labels.given))
     around = max(float(np.median(np.abs(given - centre))), float(np.median(labels.scale)))
     among = max(float(np.median(np.abs(labels.given - middle))), float(np.median(labels.scale)))
-    return log(0.5 * _cauchy(given - centre, around) + 0.5 * _cauchy(given - middle, among))
+    wide = _cauchy(given - centre, around) + _cauchy(given - middle, among)
+    return log((wide + _like_the_others(labels)) / 3)
+
+
+def _like_the_others(labels: Labels) -> FloatArray:
+    """A kernel estimate from all other suspects, of arsinh z because errors differ by orders of magnitude."""
+    rows = labels.suspects
+    z = (labels.given[rows] - labels.centre[rows]) / labels.scale[rows]
+    order = np.argsort(z, kind="stable")
+    at = np.sign(z[order]) * log(np.abs(z[order]) + np.sqrt(1 + z[order] ** 2))
+    density = np.empty(len(z))
+    weight = labels.p_outlier[rows][order]
+    for place in range(len(at)):
+        low, high = np.searchsorted(at, [at[place] - 4 * _BANDWIDTH, at[place] + 4 * _BANDWIDTH])
+        kernel = exp(-0.5 * ((at[low:high] - at[place]) / _BANDWIDTH) ** 2) * weight[low:high]
+        others = max(float(weight.sum() - weight[place]), 1e-300)
+        density[order[place]] = (kernel.sum() - weight[place]) / others
+    scale = _BANDWIDTH * np.sqrt(2 * np.pi) * labels.scale[rows] * np.sqrt(1 + z * z)
+    estimate: FloatArray = np.maximum(density, 0.0) / scale
+    return estimate
 
 
 def _cauchy(away: FloatArray, scale: float) -> FloatArray:
@@ -253,7 +277,9 @@ def _coded(labels: Labels, step: float) -> Hypothesis:
     held = np.array([(trusted == code).sum() for code in value])
     outside = (value < trusted.min(initial=np.inf)) | (value > trusted.max(initial=-np.inf))
     common = np.isin(value, list(CODES))
-    possible = (held <= _HELD * count) & (common | (outside & (runs >= _REPEATS)))
+    commonest = runs == np.where(outside, runs, 0).max()  # a table has one code of its own, not several
+    own = outside & (runs >= _REPEATS) & commonest
+    possible = (held <= _HELD * count) & (common | own)
     weight = np.where(possible, np.maximum(runs - 1, 0) + common, 0.0)
     share = weight / (len(given) + len(CODES))
     density = np.where(share > 0, log(np.maximum(share, 1e-300)) - np.log(step), _NOTHING)[inverse]

@@ -19,20 +19,17 @@ with the shifts of the other candidates of the same length, and small shifts are
 ['sensor = 7']
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr, ndtri
-from scipy.stats import rankdata
 
-from levelhead._checks import FloatArray
 from levelhead._checks import share as check_share
 from levelhead.audits._places import place_of
-from levelhead.audits._ranges import LARGEST_SHARE, LEAST, Column, Scan, read_columns, scans
-from levelhead.theory.elementary import log
+from levelhead.audits._ranges import Column, Scan, read_columns, scans
+from levelhead.audits._scanning import Shift, Suspects, Test, log_count, strongest
 
 if TYPE_CHECKING:
     from levelhead.audits.audit import Audit
@@ -42,18 +39,6 @@ __all__ = ["Segment", "doubtful", "find_segments"]
 Index = NDArray[np.intp]
 
 _MOST = 10  # segments that are reported
-# The next four were chosen on simulated residuals and on the clean tables boston, concrete, yacht, power and kin8nm;
-# bench/segments.py judges them on the other tables.
-_SMALLEST_SHIFT = 0.5  # in standard deviations of the noise; models are off by less than that in many regions
-_SMALLEST_SHARE = 0.25  # of the rows of a segment that are suspects
-_SMALLEST_LIFT = 3.0  # share of suspects inside over that outside
-_FEWEST_SUSPECTS = 4
-_SAME_ROWS = 0.8  # two segments that share this many of their rows describe the same thing
-_ENOUGH = 30  # disjoint windows of a length, from which the agreement of the residuals can be estimated
-_MOST_MOVES = 10
-_MEDIAN_SQUARE = 0.45493642  # of a standard normal variable
-_MEDIAN_ERROR = 2.3  # standard error of the median of n such squares, times √n, over the median
-_PREFERENCE = ("category", "time", "number", "order")
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,104 +171,16 @@ def find_segments(
         raise ValueError(f"rows has shape {number.shape}; give one number for each of {len(audit)} labels")
     columns = read_columns(table, len(audit), tuple(skip))
     candidates = list(scans(columns))
-    tests: list[_Test] = [_Shift(audit.z, _repeated(audit, columns)), _Suspects(doubtful(audit))]
+    tests: list[Test] = [Shift(audit.z, _repeated(audit, columns)), Suspects(doubtful(audit))]
     limit = float(np.log(level / len(tests) / max(len(candidates), 1)))
     found: list[Segment] = []
-    while len(found) < _MOST and (best := _strongest(candidates, tests, limit)) is not None:
+    while len(found) < _MOST and (best := strongest(candidates, tests, limit)) is not None:
         inside = best.scan.order[best.start : best.stop]
         p_value = float(np.exp(min(0.0, best.cost - limit)) * level)
         found.append(_described(audit, best.scan, inside, number, tests, limit, p_value))
         for test in tests:
             test.explain(inside)
     return found
-
-
-class _Hit(NamedTuple):
-    """A range with its logarithm of p, corrected for the number of candidates of its scan."""
-
-    cost: float
-    scan: Scan
-    start: int
-    stop: int
-
-    def rows(self) -> Index:
-        return self.scan.order[self.start : self.stop]
-
-
-class _Shift:
-    """Sums of normal scores."""
-
-    def __init__(self, z: FloatArray, repeated: NDArray[np.bool_]) -> None:
-        self.scores = np.where(
-            repeated, 0.0, _normal_scores(z)
-        )  # the same row twice is no more evidence than once
-
-    def strength(self, scan: Scan, start: Index, stop: Index) -> FloatArray:
-        """The absolute sum in its standard deviations; 0 for a small shift."""
-        statistic, effect = self._statistic(scan, start, stop)
-        return np.where(effect >= _SMALLEST_SHIFT, statistic, 0.0)
-
-    def _statistic(self, scan: Scan, start: Index, stop: Index) -> tuple[FloatArray, FloatArray]:
-        n = len(self.scores)
-        below = np.append(0.0, np.cumsum(self.scores[scan.order]))
-        inside, length = below[stop] - below[start], (stop - start).astype(np.float64)
-        mean = below[-1] / n
-        away = np.abs(inside - length * mean)
-        spread = np.sqrt(np.mean((self.scores - mean) ** 2) * length * (1 - length / n))
-        effect = away / (length * (1 - length / n))  # mean inside minus mean outside
-        return away / np.maximum(spread, 1e-300), effect
-
-    def candidates(self, scan: Scan) -> FloatArray:
-        """The strength of all ranges, corrected for the agreement of residuals that is usual for their length."""
-        statistic, effect = self._statistic(scan, scan.start, scan.stop)
-        return np.where(effect >= _SMALLEST_SHIFT, statistic / np.sqrt(_inflation(statistic, scan)), 0.0)
-
-    def log_p(self, strength: float) -> float:
-        return float(np.round(np.log(2.0) + log_ndtr(-strength), 9))
-
-    def explain(self, rows: Index) -> None:
-        """Remove the shift of a segment that was found."""
-        self.scores[rows] -= np.mean(self.scores[rows])
-
-
-class _Suspects:
-    """Counts of suspects."""
-
-    def __init__(self, suspect: NDArray[np.bool_]) -> None:
-        self.suspect = suspect.copy()
-
-    def strength(self, scan: Scan, start: Index, stop: Index) -> FloatArray:
-        """Compute m KL(k/m ‖ K/n) for k of m suspects inside and K of n in all; 0 if they are few."""
-        n, total = len(self.suspect), int(self.suspect.sum())
-        if total < _FEWEST_SUSPECTS or total == n:
-            return np.zeros(len(start))
-        below = np.append(0, np.cumsum(self.suspect[scan.order]))
-        count, length = below[stop] - below[start], stop - start
-        inside, outside = count / length, (total - count) / (n - length)
-        usual = total / n
-        divergence = _entropy_term(inside, usual) + _entropy_term(1 - inside, 1 - usual)
-        notable = (
-            (count >= _FEWEST_SUSPECTS) & (inside >= _SMALLEST_SHARE) & (inside >= _SMALLEST_LIFT * outside)
-        )
-        return np.where(notable, length * divergence, 0.0)
-
-    def candidates(self, scan: Scan) -> FloatArray:
-        return self.strength(scan, scan.start, scan.stop)
-
-    def log_p(self, strength: float) -> float:
-        """Hoeffding's bound, which holds for draws without replacement."""
-        return float(np.round(-strength, 9))
-
-    def explain(self, rows: Index) -> None:
-        self.suspect[rows] = False
-
-
-_Test = _Shift | _Suspects
-
-
-def _normal_scores(z: FloatArray) -> FloatArray:
-    """Normal quantiles of the ranks; rounded, because last digits depend on the processor."""
-    return np.round(ndtri((rankdata(z) - 0.5) / len(z)), 9)
 
 
 def _repeated(audit: "Audit", columns: list[Column]) -> NDArray[np.bool_]:
@@ -296,88 +193,8 @@ def _repeated(audit: "Audit", columns: list[Column]) -> NDArray[np.bool_]:
     return ~np.isin(np.arange(len(audit)), first)
 
 
-def _entropy_term(share: FloatArray, usual: float) -> FloatArray:
-    known = np.where(share > 0, share, 1.0)
-    return np.where(share > 0, known * (log(known) - np.log(usual)), 0.0)
-
-
-def _inflation(statistic: FloatArray, scan: Scan) -> FloatArray:
-    """By how much the squared statistics of most ranges exceed those of independent residuals, at least 1.
-
-    One standard error is subtracted, so that independent residuals are seldom corrected.
-    Windows are compared with windows of the same length. Where these are few, and for categories, the variance of the
-    shifts between ranges is taken from the ranges that there are.
-    """
-    size = (scan.stop - scan.start).astype(np.float64)
-    factor = np.ones(len(scan))
-    between = 0.0
-    for length in np.unique(scan.lengths):
-        chosen = scan.lengths == length
-        disjoint = chosen.sum() if length == 0 else len(scan.order) // length
-        if disjoint >= _ENOUGH:
-            typical = float(np.median(statistic[chosen] ** 2)) / _MEDIAN_SQUARE
-            typical = max(1.0, typical / (1 + _MEDIAN_ERROR / np.sqrt(disjoint)))
-            between = (typical - 1) / float(np.median(size[chosen]))
-            factor[chosen] = 1 + between * size[chosen] if length == 0 else typical
-        else:
-            factor[chosen] = 1 + between * size[chosen]
-    return factor
-
-
-def _strongest(candidates: list[Scan], tests: list[_Test], limit: float) -> _Hit | None:
-    """The most significant range; of several that describe the same rows, the one that is easiest to read."""
-    hits = [hit for test in tests for scan in candidates for hit in _best_range(scan, test, limit)]
-    if not hits:
-        return None
-    first = min(hits, key=lambda hit: hit.cost)
-    same = [hit for hit in hits if _overlap(hit.rows(), first.rows()) >= _SAME_ROWS]
-    return min(same, key=lambda hit: (len(hit.scan.columns), _PREFERENCE.index(hit.scan.columns[0].meaning)))
-
-
-def _best_range(scan: Scan, test: _Test, limit: float) -> Iterator[_Hit]:
-    strength = test.candidates(scan)
-    best = int(np.argmax(strength))
-    cost = test.log_p(float(strength[best])) + _log_count(scan)
-    if cost < limit:
-        start, stop = int(scan.start[best]), int(scan.stop[best])
-        if scan.lengths[best] > 0:
-            start, stop = _refined(scan, test, start, stop)
-        yield _Hit(cost, scan, start, stop)
-
-
-def _log_count(scan: Scan) -> float:
-    return float(np.log(len(scan)))
-
-
-def _refined(scan: Scan, test: _Test, start: int, stop: int) -> tuple[int, int]:
-    """Move the ends of a window to where the statistic is largest, until they stay there."""
-    for _ in range(_MOST_MOVES):
-        before = start, stop
-        start = _best_end(scan, test, stop, start)
-        stop = _best_end(scan, test, start, stop)
-        if (start, stop) == before:
-            break
-    return start, stop
-
-
-def _best_end(scan: Scan, test: _Test, fixed: int, moved: int) -> int:
-    """The best place for one end of a range, at most its length away, while the other end is fixed."""
-    length = np.abs(scan.edges - fixed)
-    allowed = (length >= LEAST) & (length <= LARGEST_SHARE * len(scan.order))
-    allowed &= (np.abs(scan.edges - moved) <= abs(moved - fixed)) & ((scan.edges > fixed) == (moved > fixed))
-    at = scan.edges[allowed]
-    if not len(at):
-        return moved
-    return int(at[np.argmax(test.strength(scan, np.minimum(at, fixed), np.maximum(at, fixed)))])
-
-
-def _overlap(one: Index, other: Index) -> float:
-    shared = len(np.intersect1d(one, other))
-    return shared / (len(one) + len(other) - shared)
-
-
 def _described(
-    audit: "Audit", scan: Scan, inside: Index, number: Index, tests: list[_Test], limit: float, p_value: float
+    audit: "Audit", scan: Scan, inside: Index, number: Index, tests: list[Test], limit: float, p_value: float
 ) -> Segment:
     residual = audit.given_label - audit.predicted_label
     outside = np.setdiff1d(np.arange(len(audit)), inside)
@@ -385,7 +202,7 @@ def _described(
     start = int(np.flatnonzero(scan.order == inside[0])[0])
     ends = np.array([start]), np.array([start + len(inside)])
     shifted, dense = (
-        test.log_p(float(test.strength(scan, *ends)[0])) + _log_count(scan) < limit for test in tests
+        test.log_p(float(test.strength(scan, *ends)[0])) + log_count(scan) < limit for test in tests
     )
     suspect = doubtful(audit)
     return Segment(
