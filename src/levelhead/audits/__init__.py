@@ -2,6 +2,7 @@
 
 from levelhead.audits.audit import LEAST_ROWS, Audit
 from levelhead.audits.diagnosis import Diagnosis, diagnose
+from levelhead.audits.explanation import Explanation, affordable, explain
 from levelhead.audits.segments import Segment, doubtful, find_segments
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 
@@ -10,9 +11,12 @@ __all__ = [
     "Audit",
     "ContaminationEstimate",
     "Diagnosis",
+    "Explanation",
     "Segment",
+    "affordable",
     "diagnose",
     "doubtful",
     "estimate_contamination",
+    "explain",
     "find_segments",
 ]

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelhead._files import refuse
 from levelhead.audits import Audit
+from levelhead.audits.neighbours import nearest
 from levelhead.report import encoding, panels
-from levelhead.report.neighbours import nearest
 from levelhead.report.page import Panel, render, write
 from levelhead.report.rows import RowTable, read_table
 
