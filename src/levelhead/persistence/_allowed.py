@@ -26,6 +26,7 @@ def _names(listed: Mapping[str, str]) -> frozenset[str]:
 
 _CLASSES = _names(
     {
+        "levelhead.tables": "TableFormats",
         "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
         "sklearn.decomposition": "PCA TruncatedSVD",
         "sklearn.feature_extraction.text": "CountVectorizer TfidfTransformer TfidfVectorizer",
@@ -78,6 +79,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.tables.ColumnFormat": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },

@@ -36,6 +36,7 @@ from levelhead.persistence._checks import (
 )
 from levelhead.prediction import Prediction
 from levelhead.prediction.calibration import Calibration
+from levelhead.tables import ColumnFormat, TableFormats
 
 _MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for a prediction
 
@@ -88,6 +89,15 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "reason_": is_text,
             },
         ),
+        TableFormats: (
+            "columns_",
+            {
+                "columns_": lambda columns: _are_formats(columns),
+                "target_": lambda columns: _are_formats(columns) and len(columns) <= 1,
+                "remarks_": each(list, is_text),
+                "n_features_in_": whole(),
+            },
+        ),
         CleanedRegressor: (
             "regressor_",
             {
@@ -138,6 +148,12 @@ def _are_fitted(models: Any, *kinds: type) -> bool:
     return one_or_two and all(isinstance(model, kinds) and is_fitted(model) for model in models)
 
 
+def _are_formats(columns: Any) -> bool:
+    return type(columns) is dict and all(
+        type(name) is str and type(form) is ColumnFormat for name, form in columns.items()
+    )
+
+
 def _rows_agree(model: Any) -> bool:
     """Out-of-fold predictions have a key for every row."""
     return not hasattr(model, "oof_prediction_") or (
@@ -184,6 +200,7 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         AutoRegressor: lambda model: (
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
         ),
+        TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,
     }
 )

@@ -35,6 +35,8 @@ from levelhead.persistence._checks import (
 )
 from levelhead.prediction import Prediction
 from levelhead.prediction.calibration import Calibration
+from levelhead.tables import ColumnFormat
+from levelhead.tables.dates import FORMATS as DATE_FORMATS
 
 _TINY, _HUGE = 1e-300, 1e300
 
@@ -65,6 +67,15 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         },
         Shape: {"offset": number(-100, 100), "slope": number(-100, 100), "log_alpha": number(-100, 100)},
         Forest: {"n_features": whole(1), "text": is_text},
+        ColumnFormat: {
+            "kind": one_of("number", "date", "text", "other"),
+            "decimal": one_of(".", ","),
+            "grouping": one_of("", ",", ".", "'", " "),
+            "unit": is_text,
+            "bare": is_flag,
+            "date": optional(one_of(*DATE_FORMATS)),
+            "codes": each(tuple, number()),
+        },
         Scale: {
             "center": lambda value: number()(value) or _floats(value),
             "spread": lambda value: _positive(value) or (_floats(value) and bool((value > 0).all())),
@@ -149,5 +160,6 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         Network: _state_fits,
         Scale: lambda scale: np.shape(scale.center) == np.shape(scale.spread),
         Audit: _rows_agree,
+        ColumnFormat: lambda column: column.decimal != column.grouping,
     }
 )
