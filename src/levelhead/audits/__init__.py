@@ -3,6 +3,7 @@
 from levelhead.audits.audit import LEAST_ROWS, Audit
 from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.explanation import Explanation, affordable, explain
+from levelhead.audits.findings import Findings, investigate
 from levelhead.audits.segments import Segment, doubtful, find_segments
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 
@@ -12,6 +13,7 @@ __all__ = [
     "ContaminationEstimate",
     "Diagnosis",
     "Explanation",
+    "Findings",
     "Segment",
     "affordable",
     "diagnose",
@@ -19,4 +21,5 @@ __all__ = [
     "estimate_contamination",
     "explain",
     "find_segments",
+    "investigate",
 ]

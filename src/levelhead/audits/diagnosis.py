@@ -30,6 +30,7 @@ from levelhead._checks import FloatArray
 from levelhead.audits._kinds import (
     EXCHANGED,
     KINDS,
+    UNIT,
     UNKNOWN,
     Hypothesis,
     Labels,
@@ -52,6 +53,7 @@ Index = NDArray[np.intp]
 _NAMED = 0.8  # probability from which a kind is named; below it is "unknown"
 _UNKNOWN_COUNT = 1.0  # suspects of unknown kind, and of all other kinds together, that the prior stands for
 _KNOWN_COUNT = 1.0
+_ALMOST_SURE = 0.995  # 100 % would be said of what is not certain
 _ROUNDS = 50
 _CONVERGED = 1e-6
 
@@ -96,6 +98,25 @@ class Diagnosis:
         return dict(Counter(self.kind.tolist()).most_common())
 
     def text(self, place: int, numbers: ArrayLike | None = None) -> str:
+        """Return the diagnosis of one suspect in words, with its probability.
+
+        Parameters
+        ----------
+        place : int
+            Place of the suspect in `rows`.
+        numbers : array-like of int of shape (n_labels,), default=None
+            Row number of each label of the audit; by default 1, 2, 3, ….
+
+        Returns
+        -------
+        str
+            Kind or detail, and probability; empty if the kind is unknown.
+        """
+        words, p = self.words(place, numbers), float(self.probability[place])
+        chance = ">99%" if p >= _ALMOST_SURE else f"{p:.0%}"
+        return f"{words} ({chance})" if words else ""
+
+    def words(self, place: int, numbers: ArrayLike | None = None) -> str:
         """Return the diagnosis of one suspect in words.
 
         Parameters
@@ -108,15 +129,16 @@ class Diagnosis:
         Returns
         -------
         str
-            Kind, detail and probability; empty if the kind is unknown.
+            Kind or detail; empty if the kind is unknown.
         """
         kind = str(self.kind[place])
         if kind == UNKNOWN:
             return ""
-        words = str(self.detail[place]) or kind
         if kind == EXCHANGED:
-            words = f"exchanged with {self._partner_words(int(self.partner[place]), numbers)}"
-        return f"{words} ({self.probability[place]:.0%})"
+            return f"exchanged with {self._partner_words(int(self.partner[place]), numbers)}"
+        if kind == UNIT:
+            return f"other unit: {self.detail[place]}"
+        return str(self.detail[place]) or kind
 
     @staticmethod
     def _partner_words(partner: int, numbers: ArrayLike | None) -> str:

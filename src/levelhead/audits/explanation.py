@@ -13,7 +13,7 @@ True
 0.0
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,36 +126,33 @@ def explain(
         raise ValueError("no row is trusted; give at least one row to compare with")
     near = _nearest(X, inputs, chosen, fine)
     rng = np.random.default_rng(random_state)
-    found = []
-    for place, (row, sources) in enumerate(_paths(chosen, np.flatnonzero(fine), len(columns), rng)):
-        means = _predictions(predict, X, columns, sources.source)
-        found.append(_explanation(row, columns, means, sources, near[place]))
-    return found
+    paths = [_paths(int(row), np.flatnonzero(fine), len(columns), rng) for row in chosen]
+    means = _predictions(predict, X, columns, [path.source for path in paths])
+    return [
+        _explanation(path, values, columns, others)
+        for path, values, others in zip(paths, means, near, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
 class _Paths:
     """Mixed rows: `source[k, j]` is the row that column j of the k-th mixed row is taken from."""
 
+    row: int
     source: Index
     order: Index  # of the columns, one line per reference
 
 
-def _paths(
-    rows: Index, pool: Index, n_columns: int, rng: np.random.Generator
-) -> Iterator[tuple[int, _Paths]]:
-    for row in rows:
-        reference = rng.choice(pool, _REFERENCES)
-        order = np.argsort(rng.random((_REFERENCES, n_columns)), axis=1)
-        rank = np.argsort(order, axis=1)
-        taken = rank[:, None, :] < np.arange(n_columns + 1)[None, :, None]
-        source = np.where(taken, row, reference[:, None, None])
-        yield int(row), _Paths(source.reshape(-1, n_columns), order)
+def _paths(row: int, pool: Index, n_columns: int, rng: np.random.Generator) -> _Paths:
+    reference = rng.choice(pool, _REFERENCES)
+    order = np.argsort(rng.random((_REFERENCES, n_columns)), axis=1)
+    rank = np.argsort(order, axis=1)
+    taken = rank[:, None, :] < np.arange(n_columns + 1)[None, :, None]
+    source = np.where(taken, row, reference[:, None, None])
+    return _Paths(row, source.reshape(-1, n_columns), order)
 
 
-def _explanation(
-    row: int, columns: dict[str, Any], means: FloatArray, paths: _Paths, near: Index
-) -> Explanation:
+def _explanation(paths: _Paths, means: FloatArray, columns: dict[str, Any], near: Index) -> Explanation:
     steps = means.reshape(len(paths.order), -1)
     change = np.zeros(paths.order.shape)
     np.put_along_axis(change, paths.order, np.diff(steps, axis=1), axis=1)
@@ -163,11 +160,11 @@ def _explanation(
     names = list(columns)
     by_size = np.argsort(-np.abs(mean), kind="stable")
     return Explanation(
-        row=row,
+        row=paths.row,
         expected=float(steps[0, -1]),
         usual=float(steps[:, 0].mean()),
         contributions={names[place]: float(mean[place]) for place in by_size},
-        cells={name: column[row] for name, column in columns.items()},
+        cells={name: column[paths.row] for name, column in columns.items()},
         neighbours=near,
     )
 
@@ -179,12 +176,18 @@ def _columns(X: Any) -> dict[str, Any]:
     return {f"column {place + 1}": cells[:, place] for place in range(cells.shape[1])}
 
 
-def _predictions(predict: Predict, X: Any, columns: dict[str, Any], source: Index) -> FloatArray:
+def _predictions(
+    predict: Predict, X: Any, columns: dict[str, Any], sources: Sequence[Index]
+) -> list[FloatArray]:
+    """Predictions of the mixed rows, many at once, because every call takes time of its own."""
+    if not sources:
+        return []
+    together = np.concatenate(sources)
     parts = [
-        np.asarray(predict(_mixed(X, columns, source[start : start + _BLOCK])), dtype=np.float64)
-        for start in range(0, len(source), _BLOCK)
+        np.asarray(predict(_mixed(X, columns, together[start : start + _BLOCK])), dtype=np.float64)
+        for start in range(0, len(together), _BLOCK)
     ]
-    return np.concatenate(parts)
+    return np.split(np.concatenate(parts), np.cumsum([len(source) for source in sources])[:-1])
 
 
 def _mixed(X: Any, columns: dict[str, Any], source: Index) -> Any:

@@ -12,7 +12,7 @@ from levelhead._files import refuse
 from levelhead.audits import Audit, Diagnosis, Explanation, Segment, doubtful
 from levelhead.audits.neighbours import nearest
 from levelhead.report import encoding, panels
-from levelhead.report.findings import Findings
+from levelhead.report.findings import Contents
 from levelhead.report.page import Panel, render, write
 from levelhead.report.rows import RowTable, read_table
 
@@ -101,7 +101,7 @@ def audit_report(
             "counted from 0; pass the table that the labels came from"
         )
     verdict = verdicts(audit)
-    found = Findings(segments, diagnosis, explanations, quality)
+    found = Contents(segments, diagnosis, explanations, quality)
     near = _neighbours(audit, verdict, inputs, source, place)
     shown = _shown(audit, near, segments)
     position = np.full(len(audit), -1, dtype=np.int32)

@@ -16,7 +16,7 @@ _MOST_MOVED = 6  # inputs of an explanation that are shown
 _MOST_EXAMPLES = 8  # of a finding
 
 
-class Findings(NamedTuple):
+class Contents(NamedTuple):
     """What was found besides the verdict.
 
     Attributes

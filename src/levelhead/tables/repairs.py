@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from levelhead._extras import needed
-from levelhead.tables.reading import TableError, read
+from levelhead.tables.errors import TableError
+from levelhead.tables.reading import read
 
 __all__ = ["Decision", "Merged", "Repaired", "merge_decisions", "read_decisions", "repair"]
 
