@@ -70,6 +70,7 @@ _per_row: Check = lambda value: type(value) is np.ndarray and value.dtype == np.
 is_scale: Check = lambda value: type(value) in (LogTransform, MonotoneTransform, YeoJohnsonTransform)
 _level: Check = lambda value: type(value) in (str, bool, int, float) and value == value
 _places: Check = lambda value: _floats(value) and len(value) >= LEAST_VALUES["location"]
+_pair: Check = lambda value: each(tuple, number(0, 1))(value) and len(value) == 2
 
 FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
     {
@@ -112,12 +113,17 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         ContaminationEstimate: {
             "contamination": number(0, 1),
             "standard_error": is_number,
-            "scale": number(1e-140, 1e140),
+            "contamination_interval": _pair,
+            "standing_out": number(0, 1),
+            "standing_out_interval": _pair,
+            "variance_ratio": _positive,
             "tail": number(0, 0.49),
-            "background": number(0, 1),
-            "slope": number(0, 1000),
-            "window": _positive,
+            "center": number(-1e140, 1e140),
+            "scale": number(1e-140, 1e140),
+            "knots": each(tuple, number(-1000, 1000), least=2),
+            "odds": each(tuple, number()),
             "n": whole(1),
+            "warnings": each(tuple, is_text),
         },
         Column: {
             "name": is_text,
@@ -164,6 +170,10 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "alpha": _per_row,
             "separation": of(ContaminationEstimate),
             "false_alarm_rate": number(0, 1),
+            "log_odds": array(np.float64),
+            "is_code": array(np.bool_),
+            "warnings": each(tuple, is_text),
+            "index": optional(lambda value: type(value) is np.ndarray and value.ndim == 1),
         },
     }
 )
@@ -217,9 +227,14 @@ def _state_fits(network: Network) -> bool:
     return state is None or state.first.shape == state.second.shape == (n_free,)
 
 
+_NOT_PER_ROW = ("separation", "false_alarm_rate", "warnings", "index")
+
+
 def _rows_agree(audit: Audit) -> bool:
     arrays = [audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.alpha]
     arrays += [] if audit.scale is None else [audit.scale.predicted, audit.scale.std]
+    arrays = [getattr(audit, name) for name in FIELDS[Audit] if name not in _NOT_PER_ROW]
+    arrays += [] if audit.index is None else [audit.index]
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 
 
@@ -248,5 +263,8 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         Encoding: _columns_exist,
         MonotoneTransform: _inverts,
         ColumnFormat: lambda column: column.decimal != column.grouping,
+        ContaminationEstimate: lambda fit: (
+            len(fit.knots) == len(fit.odds) and bool((np.diff(fit.knots) > 0).all())
+        ),
     }
 )
