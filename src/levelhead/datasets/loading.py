@@ -4,11 +4,12 @@ import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from levelhead._checks import FloatArray
+from levelhead._extras import needed
 from levelhead._files import whole
 from levelhead.datasets.public_tables import TABLES, Table
 
@@ -103,15 +104,17 @@ def user_cache() -> Path:
     Path
         Folder in the cache of the user; it may not exist yet.
     """
-    import pooch  # not needed where LEVELHEAD_DATA has the table
-
+    pooch = _pooch()  # not needed where LEVELHEAD_DATA has the table
     return Path(pooch.os_cache("levelhead"))
+
+
+def _pooch() -> Any:
+    return needed("pooch", "the cache of downloaded data sets", "datasets")
 
 
 def _download(table: Table, folder: Path, origin: str) -> FloatArray:
     """Fetch, check, and only then keep: the cache never holds a table that is not the right one."""
-    import pooch
-
+    pooch = _pooch()
     folder.mkdir(parents=True, exist_ok=True)
     url = f"{origin.rstrip('/')}/{table.remote}"
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
