@@ -122,7 +122,7 @@ def _not_positive(labels: FloatArray) -> str:
     count = int((labels <= 0).sum())
     are = "label is" if count == 1 else "labels are"
     return (
-        f"; {count} {are} not positive, which a log scale cannot hold, and count as far too small"
+        f"; {count} {are} not positive, which is impossible on a log scale; they are treated as much too small"
         if count
         else ""
     )
@@ -189,7 +189,8 @@ class _Trial:
         rows = f"{len(self.y):,} held-out rows"
         if not gains or not np.isfinite(of_linear).all():
             return Choice(
-                None, f"linear scale, because the labels of {rows} are as symmetric as on any other"
+                None,
+                f"linear scale, because the labels of {rows} are at least as symmetric as on any other scale",
             )
         scale, (gain, error) = max(gains, key=_preference)
         size = f"by {gain:.2f} ± {error:.2f} per label on {rows}"
