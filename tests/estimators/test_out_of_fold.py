@@ -47,7 +47,7 @@ def test_every_row_is_predicted_by_a_model_that_has_not_seen_it(splitting):
 
 def test_groups_are_not_divided_and_fill_the_folds_evenly():
     found = folds(groups=GROUPS)
-    assert all(len(set(found.of_row[GROUPS == g])) == 1 for g in range(15))
+    assert all(len(set(found.of_row[g == GROUPS])) == 1 for g in range(15))
     assert np.bincount(found.of_row).tolist() == [12] * 5
 
 

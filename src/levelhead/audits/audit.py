@@ -1,6 +1,6 @@
 """The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -93,6 +93,8 @@ class Audit:
         Interval of about 95 % for that share.
     scale : JudgedScale or None
         The scale on which the labels were judged, if it is not that of the labels themselves.
+    remarks : tuple of str
+        What a reader of the result should know: the scale of the labels, rows that may belong together.
     """
 
     given_label: FloatArray
@@ -104,6 +106,7 @@ class Audit:
     separation: ContaminationEstimate
     false_alarm_rate: float
     scale: JudgedScale | None = None
+    remarks: tuple[str, ...] = ()
 
     epsilon = renamed_attribute("epsilon", "contamination")
     epsilon_interval = renamed_attribute("epsilon_interval", "contamination_interval")
@@ -268,7 +271,22 @@ class Audit:
             transform=None if self.scale is None else self.scale.transform,
             separation=estimate_contamination(residual, variance, contamination=known, core="student"),
             false_alarm_rate=self.false_alarm_rate,
-        )
+        ).with_remarks(*self.remarks)
+
+    def with_remarks(self, *remarks: str) -> "Audit":
+        """Return the same audit with more remarks.
+
+        Parameters
+        ----------
+        *remarks : str
+            Sentences for the reader of the result.
+
+        Returns
+        -------
+        Audit
+            A new audit.
+        """
+        return replace(self, remarks=(*self.remarks, *remarks))
 
     def summary(self) -> str:
         """Return the result in words.
@@ -298,7 +316,7 @@ class Audit:
                 f"Clean noise has heavier tails than a Gaussian (about {1 / self.separation.tail:.0f} degrees of "
                 "freedom); that was allowed for."
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.remarks])
 
     def __repr__(self) -> str:
         return self.summary()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
 from levelhead.estimators._preparation import Rows
@@ -89,6 +89,51 @@ class Splitting:
             and not hasattr(self.cv, "split")
         )
         return Splitting(groups, None if listed else self.cv)
+
+
+def fit_parameters(model: Any, **given: Any) -> dict[str, Any]:
+    """Keyword arguments of `fit` for an estimator, or for the last step of a pipeline, without those that are None."""
+    prefix = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
+    return {f"{prefix}{name}": value for name, value in given.items() if value is not None}
+
+
+def time_blocks(time: ArrayLike, n_blocks: int = 20) -> NDArray[np.int64]:
+    """Groups of rows that follow each other in time, for `groups=`.
+
+    Parameters
+    ----------
+    time : array-like of shape (n_samples,)
+        Times, dates or numbers. Rows of one time fall into one block.
+    n_blocks : int, default=20
+        Number of blocks, of about equal size.
+
+    Returns
+    -------
+    ndarray of int, of shape (n_samples,)
+        The block of each row.
+
+    Raises
+    ------
+    ValueError
+        If times are missing, or if all are equal.
+
+    Examples
+    --------
+    >>> time_blocks([3, 1, 2, 4, 4, 9], n_blocks=2).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    given = np.asarray(time)
+    missing = np.array([entry is None or entry != entry for entry in given.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"time has {missing.sum()} missing entries (first at row {np.flatnonzero(missing)[0]}); give every row a "
+            "time, or leave it out"
+        )
+    known, first, counts = np.unique(given, return_inverse=True, return_counts=True)
+    if len(known) < 2:
+        raise ValueError("all rows have one time; blocks need at least two")
+    middle = np.cumsum(counts) - counts / 2
+    return np.asarray((middle / len(given) * n_blocks).astype(np.int64)[first])
 
 
 def assign(rows: Rows, n_folds: int, splitting: Splitting, X: Any, y: FloatArray) -> Folds:

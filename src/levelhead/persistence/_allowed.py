@@ -115,7 +115,9 @@ _RENAMED_FIELDS = {
 }
 
 # Fields and settings that files of version 0.1 do not have, with the values that describe them.
-_ADDED_FIELDS: Mapping[str, dict[str, Any]] = {"levelhead.auditing.Audit": {"scale": None}}
+_ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
+    "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
+}
 ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"target_transform": None})
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that

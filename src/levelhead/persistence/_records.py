@@ -123,7 +123,6 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "offset": optional(of(Offset)),
             "center": number(),
             "spread": number(1e-140, 1e140),
-            "rounding": number(0),
         },
         Prediction: {
             "mean": _members,
@@ -144,6 +143,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         JudgedScale: {"transform": is_scale, "predicted": _per_row, "std": _per_row},
         Audit: {
             "scale": optional(of(JudgedScale)),
+            "remarks": each(tuple, is_text),
             "given_label": _per_row,
             "predicted_label": _per_row,
             "std": _per_row,
