@@ -25,7 +25,7 @@ from levelhead.audits import Audit
 from levelhead.audits.dependence import find_dependence
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
-from levelhead.tables import frames
+from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.frames import missing_cells
 
 __all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks"]

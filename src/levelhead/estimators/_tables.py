@@ -139,7 +139,7 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         if columns is None:
             return y
         folds = assign(rows, _FOLDS, Splitting(), X, y)
-        found = encoding.find_repetition(X, y, rows.index, folds, columns)
+        found = inputs.find_repetition(X, y, rows.index, folds, columns)
         if found is None:
             return y
         self._only_column = found.column
