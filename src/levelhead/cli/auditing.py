@@ -121,7 +121,8 @@ def _print_result(
         return
     note_about(table, f"Estimator: {estimator}.")
     screen.print_line(
-        f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
+        f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
+        f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
         f"{len(suspects):,} are flagged (at most {level:.0%} of them are expected to be false alarms)."
     )
     if len(suspects):

@@ -1,6 +1,7 @@
 """`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to predictions."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def fit(
         else ""
     )
     screen.print_line(
-        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in {result['seconds']:.0f} s{wrong}."
+        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in "
+        f"{result['seconds']:.0f} s{wrong}."
     )
     screen.print_line(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
 
@@ -210,7 +212,7 @@ def about_table(table: tables.TrainingTable) -> dict[str, Any]:
             {"label": label, "count": count} for label, count in table.target_codes.items()
         ],
         "remarks": table.remarks,
-        "quality": [found._asdict() for found in table.quality],
+        "quality": [asdict(found) for found in table.quality],
     }
 
 
