@@ -1,7 +1,7 @@
 """The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from levelhead.audits._codes import find_codes
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
+from levelhead.prediction.transforms import Transform
 from levelhead.theory.elementary import exp
 
 FloatArray = NDArray[np.float64]
@@ -21,6 +22,42 @@ FloatArray = NDArray[np.float64]
 LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong labels
 _CODE_ODDS = 20.0  # log odds that a code for missing is wrong
 _NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
+
+
+class Judged(NamedTuple):
+    """Labels, predictions and standard deviations on the scale on which labels are judged; one entry per row."""
+
+    given: FloatArray
+    predicted: FloatArray
+    std: FloatArray
+
+
+class JudgedScale(NamedTuple):
+    """Another scale on which labels are judged, with the predictions on it.
+
+    Attributes
+    ----------
+    transform : Transform
+        The scale.
+    predicted : ndarray of shape (n_samples,)
+        Predicted means on the scale.
+    std : ndarray of shape (n_samples,)
+        Standard deviations of the clean noise on the scale.
+    """
+
+    transform: Transform
+    predicted: FloatArray
+    std: FloatArray
+
+    @property
+    def predicted_label(self) -> FloatArray:
+        """Predictions in the units of the labels: the medians."""
+        return self.transform.inverse(self.predicted)
+
+    @property
+    def label_std(self) -> FloatArray:
+        """Standard deviations of the clean label in its own units."""
+        return np.sqrt(self.transform.moments(self.predicted, self.std)[1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +111,10 @@ class Audit:
         a shape in which wrong labels can be distinguished.
     index : ndarray of shape (n_samples,) or None
         Names of the rows, used by `to_frame`.
+    scale : JudgedScale or None
+        The scale on which the labels were judged, if it is not that of the labels themselves.
+    remarks : tuple of str
+        What a reader of the result should know: the scale of the labels, rows that may belong together.
     """
 
     given_label: FloatArray
@@ -86,6 +127,8 @@ class Audit:
     false_alarm_rate: float
     log_odds: FloatArray
     is_code: NDArray[np.bool_]
+    scale: JudgedScale | None = None
+    remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     index: NDArray[Any] | None = None
 
@@ -104,6 +147,7 @@ class Audit:
         alpha: ArrayLike | None = None,
         separation: ContaminationEstimate | None = None,
         false_alarm_rate: float = 0.05,
+        transform: Transform | None = None,
         codes: ArrayLike | None = None,
         index: Any = None,
     ) -> "Audit":
@@ -124,6 +168,8 @@ class Audit:
             The fit of an audit of other rows. By default it is fitted to these rows.
         false_alarm_rate : float, default=0.05
             Largest expected share of clean labels among the flagged ones.
+        transform : Transform, default=None
+            The scale of `predicted` and `variance`, on which the labels are judged. By default that of `given`.
         codes : array-like of float, default=None
             Labels that stand for a missing value, such as −200 or 0. They are wrong, take no part in the fit, and do
             not count for `false_alarm_rate`. By default a value is taken for a code if it is the smallest or largest
@@ -134,7 +180,7 @@ class Audit:
         Returns
         -------
         Audit
-            The result, one entry per row.
+            The result, one entry per row, in the units of `given`.
 
         Raises
         ------
@@ -147,18 +193,23 @@ class Audit:
         spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), y.shape)
         if separation is None and (y == y[0]).all() and np.median(np.abs(y - mean)) == 0:
             raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
-        given_codes = find_codes(y, mean, spread) if codes is None else np.unique(np.asarray(codes, float))
+        labels = y if transform is None else transform.labels(y)
+        residual = labels - mean
+        given_codes = find_codes(y, residual, spread) if codes is None else np.unique(np.asarray(codes, float))
         is_code = np.isin(y, given_codes)
         if separation is None:
             rest = ~is_code
-            separation = estimate_contamination((y - mean)[rest], spread[rest], core="student")
-        odds = separation.log_odds(y - mean, spread)
+            separation = estimate_contamination(residual[rest], spread[rest], core="student")
+        odds = separation.log_odds(residual, spread)
         odds = np.where(is_code, np.maximum(odds, _CODE_ODDS), odds)
         p = 1 / (1 + exp(-odds))
+        std = np.sqrt(separation.variance_ratio * spread)
+        scale = None if transform is None else JudgedScale(transform, mean, std)
         return cls(
             given_label=y,
-            predicted_label=mean,
-            std=np.sqrt(separation.variance_ratio * spread),
+            predicted_label=mean if scale is None else scale.predicted_label,
+            std=std if scale is None else scale.label_std,
+            scale=scale,
             p_outlier=p,
             is_label_issue=_flagged(p, is_code, level),
             alpha=np.full(y.shape, np.nan) if alpha is None else np.asarray(alpha, dtype=np.float64),
@@ -166,7 +217,7 @@ class Audit:
             false_alarm_rate=level,
             log_odds=odds,
             is_code=is_code,
-            warnings=separation.warnings + _without_signal(y[~is_code], mean[~is_code]),
+            warnings=separation.warnings + _without_signal(labels[~is_code], mean[~is_code]),
             index=None if index is None else np.asarray(index),
         )
 
@@ -175,8 +226,16 @@ class Audit:
 
     @property
     def z(self) -> FloatArray:
-        """Residuals in units of the clean noise."""
-        return (self.given_label - self.predicted_label) / self.std
+        """Residuals in units of the clean noise, on the scale on which the labels were judged."""
+        judged = self.judged
+        return (judged.given - judged.predicted) / judged.std
+
+    @property
+    def judged(self) -> Judged:
+        """Labels, predictions and standard deviations on the scale on which the labels were judged."""
+        if self.scale is None:
+            return Judged(self.given_label, self.predicted_label, self.std)
+        return Judged(self.scale.transform.labels(self.given_label), self.scale.predicted, self.scale.std)
 
     @property
     def label_quality(self) -> FloatArray:
@@ -260,24 +319,41 @@ class Audit:
         """
         missing = np.asarray(gaps, dtype=bool)
         missing = missing[:, missing.any(axis=0)]
-        residual = self.given_label - self.predicted_label
+        judged = self.judged
+        residual = judged.given - judged.predicted
         if not missing.any() or np.median(np.abs(residual)) == 0:
             return self
-        variance = self.std**2 + added_variance(residual, self.std**2, missing)
+        variance = judged.std**2 + added_variance(residual, judged.std**2, missing)
         known = self.separation.contamination if self.separation.standard_error == 0 else None
         rest = ~self.is_code
         return Audit.from_residuals(
             self.given_label,
-            self.predicted_label,
+            judged.predicted,
             variance,
             alpha=self.alpha,
+            transform=None if self.scale is None else self.scale.transform,
             separation=estimate_contamination(
                 residual[rest], variance[rest], contamination=known, core="student"
             ),
             false_alarm_rate=self.false_alarm_rate,
             codes=np.unique(self.given_label[self.is_code]),
             index=self.index,
-        )
+        ).with_remarks(*self.remarks)
+
+    def with_remarks(self, *remarks: str) -> "Audit":
+        """Return the same audit with more remarks.
+
+        Parameters
+        ----------
+        *remarks : str
+            Sentences for the reader of the result.
+
+        Returns
+        -------
+        Audit
+            A new audit.
+        """
+        return replace(self, remarks=(*self.remarks, *remarks))
 
     def summary(self) -> str:
         """Return the result in words.
@@ -311,7 +387,7 @@ class Audit:
                 f"Clean noise has heavier tails than a Gaussian (about {1 / self.separation.tail:.0f} degrees of "
                 "freedom); that was allowed for."
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.remarks])
 
     def __repr__(self) -> str:
         return self.summary()

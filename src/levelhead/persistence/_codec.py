@@ -238,6 +238,9 @@ class Decoder:
         state = {k: self._owner(v) if k == "owner" else self.decode(v) for k, v in attributes.items()}
         _allowed.check_attributes(cls, state, name, ModelFileError)
         if isinstance(instance, BaseEstimator):
+            if name.startswith("levelhead."):
+                added = set(_allowed.ADDED_SETTINGS) & set(cls._get_param_names())
+                state = {setting: _allowed.ADDED_SETTINGS[setting] for setting in added} | state
             _check_settings(cls, state, name)
             if "n_jobs" in state:
                 state["n_jobs"] = _default_n_jobs(cls) if self._n_jobs is None else self._n_jobs
