@@ -148,7 +148,9 @@ def test_names_in_a_short_table_stay_inputs(written: Write) -> None:
 def test_labels_that_are_no_numbers_are_named_and_left_out(written: Write) -> None:
     labels = ["1", "soon", "2", "", "=A1", *(["?"] * 6)]
     path = written("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels)))
-    with pytest.raises(TableError, match=r"9 of 11 labels .* such as 'soon', '=A1'; .*--allow-missing-labels"):
+    with pytest.raises(
+        TableError, match=r"9 of 11 labels .* such as 'soon', '=A1'; .*--allow-missing-labels"
+    ):
         training_table(path, "y")
     table = training_table(path, "y", allow_missing_labels=True)
     assert (table.labels_given, table.labels_judged) == (11, 2)

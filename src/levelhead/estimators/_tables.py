@@ -119,6 +119,11 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
             )
         return np.where(np.isnan(X), X.dtype.type(np.nan), X)  # one bit pattern, so that row keys agree
 
+    @property
+    def _fills_gaps(self) -> bool:
+        """Whether missing cells are filled in, which adds to the variance of clean labels."""
+        return self._reader == "network"
+
     # ------------------------------------------------------------------ encoding
 
     @property
