@@ -7,7 +7,14 @@ import levelhead
 from levelhead import tables
 from levelhead._extras import needed
 from levelhead.cli import options, output, screen
-from levelhead.cli.models import about_table, estimator_text, fitted, note_about
+from levelhead.cli.models import (
+    about_table,
+    estimator_text,
+    fitted,
+    note_about,
+    rows_together,
+    scale_text,
+)
 
 _ON_SCREEN = 10
 
@@ -27,6 +34,9 @@ def audit(
     force: options.Force = False,
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
+    scale: options.Scale_ = options.Scale.auto,
+    group: options.Group = None,
+    time_column: options.Time = None,
     decimal: options.Decimal = None,
     thousands: options.Thousands = None,
     missing: options.Missing = None,
@@ -47,7 +57,7 @@ def audit(
         data,
         target,
         id_column=id_column,
-        drop=drop or (),
+        drop=[*(drop or ()), *([] if group is None else [group])],
         keep=keep or (),
         encoding=encoding,
         sheet=sheet,
@@ -59,8 +69,11 @@ def audit(
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
-    model = fitted(table, members, seed, time_budget, estimator)
-    verdict = judge(model, table.X, table.y, false_alarm_rate)
+    groups = rows_together(table, group, time_column, data)
+    model = fitted(table, members, seed, time_budget, estimator, scale, groups)
+    verdict = judge(
+        model, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
+    )
     suspects = _suspects(verdict, table, id_column)
     from levelhead.report import audit_report
 
@@ -79,11 +92,18 @@ def audit(
                 *table.remarks,
                 *(found.text for found in table.quality),
                 f"Estimator: {estimator_text(model)}.",
+                f"Labels: {scale_text(model)}.",
+                *_about_rows(verdict),
             ),
         )
         output.write_csv(suspects, labels)
         _draw(verdict, picture)
-    _print_result(verdict, suspects, table, paths, as_json, estimator_text(model))
+    _print_result(verdict, suspects, table, paths, as_json, estimator_text(model), scale_text(model))
+
+
+def _about_rows(verdict: levelhead.Audit) -> list[str]:
+    """The remarks on rows that may belong together; that on the scale of the labels comes first, if there is one."""
+    return list(verdict.remarks[0 if verdict.scale is None else 1 :])
 
 
 def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
@@ -102,6 +122,7 @@ def _print_result(
     paths: tuple[Path, ...],
     as_json: bool,
     estimator: str,
+    scale: str,
 ) -> None:
     (low, high), level = verdict.contamination_interval, verdict.false_alarm_rate
     if as_json:
@@ -110,6 +131,8 @@ def _print_result(
                 "labels": len(verdict),
                 **about_table(table),
                 "estimator": estimator,
+                "scale": scale,
+                "dependence": _about_rows(verdict),
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
                 "flagged": len(suspects),
@@ -119,7 +142,7 @@ def _print_result(
             }
         )
         return
-    note_about(table, f"Estimator: {estimator}.")
+    note_about(table, f"Estimator: {estimator}.", f"Labels: {scale}.", *_about_rows(verdict))
     screen.print_line(
         f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
