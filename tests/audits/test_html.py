@@ -21,7 +21,7 @@ def test_words_and_rows(audited):
     text = "".join(page.itertext())
     assert audited.summary().splitlines()[0] in text
     rows = [["".join(cell.itertext()) for cell in row] for row in page.iter("tr")]
-    assert rows[0] == ["row", "given", "expected", "std", "z", "p(wrong)"]
+    assert rows[0] == ["row", "given", "expected", "std", "z", "p_outlier"]
     assert [int(row[0]) for row in rows[1:]] == audited.issues[:10].tolist()
     assert f"… {len(audited.issues) - 10} more" in text
     assert "Most suspect rows: " not in text

@@ -34,6 +34,6 @@ def audit_html(audit: "Audit") -> str:
         "expected": numbers(audit.predicted_label[rows], audit.std[rows]),
         "std": numbers(audit.std[rows], audit.std[rows]),
         "z": [f"{z:+.1f}" for z in audit.z[rows]],
-        "p(wrong)": [f"{p:.1%}" for p in audit.p_outlier[rows]],
+        "p_outlier": [f"{p:.4f}" for p in audit.p_outlier[rows]],
     }
     return words + table("Most suspect rows", rows.tolist(), columns, hidden=len(audit.issues) - len(rows))

@@ -55,7 +55,7 @@ def text_table(mean: FloatArray, std: FloatArray, alpha: FloatArray | None) -> l
 
 def number_form(values: FloatArray, spread: FloatArray) -> str:
     """Return the format of numbers, with as many decimals as their median spread deserves."""
-    size = np.log10(np.median(spread))
+    size = np.log10(np.median(spread) + np.finfo(float).tiny)
     plain = -6 < size < 6 and np.abs(values).max() < 1e9
     return f".{int(np.clip(2 - np.floor(size), 0, 9))}f" if plain else ".3e"
 
