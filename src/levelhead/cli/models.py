@@ -293,6 +293,14 @@ def _formats(model: Any) -> tables.TableFormats | None:
     return first if isinstance(first, tables.TableFormats) else None
 
 
+def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
+    """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
+    known = _formats(model)
+    if known is None:
+        raise ValueError(f"{path} does not hold the formats of its table; fit it again with levelhead fit")
+    return known
+
+
 def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> tables.TableFormats:
     """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)

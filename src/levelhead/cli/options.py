@@ -65,6 +65,15 @@ AllowMissingLabels = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `levelhead fit`.")]
+FittedModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Judge by this model file instead of fitting anew, for example after repairs; rows and labels that the "
+        "model was fitted to are judged by models that were not trained on them.",
+    ),
+]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")]
 IdColumn = Annotated[
     str | None,
