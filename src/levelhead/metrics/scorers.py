@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelhead._checks import FloatArray
 from levelhead.metrics.distributions import calibration_error, crps, nll
 from levelhead.metrics.means import rmse, robust_r2
 from levelhead.metrics.retention import ause, retention_auc
@@ -28,8 +27,8 @@ class Scorer:
         The measure. It is called with the labels and the quantities that `wants` names.
     sign : float
         −1 for losses, 1 otherwise.
-    wants : {"mean", "moments", "members"}
-        "mean" (`predict`), "moments" (mean and variance) or "members" (mean and variance of every member).
+    wants : {"mean", "moments", "distribution"}
+        "mean" (`predict`), "moments" (mean and variance) or "distribution" (the `Prediction`).
     weighted : bool, default=True
         Whether the measure takes a sample_weight.
     request : bool or str, default=None
@@ -39,7 +38,7 @@ class Scorer:
     name: str
     function: Callable[..., float]
     sign: float
-    wants: Literal["mean", "moments", "members"]
+    wants: Literal["mean", "moments", "distribution"]
     weighted: bool = True
     request: bool | str | None = None
 
@@ -102,13 +101,13 @@ class Scorer:
             request.score.add_request(param="sample_weight", alias=self.request)
         return request
 
-    def _predicted(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
+    def _predicted(self, estimator: Any, X: Any) -> tuple[Any, ...]:
         if self.wants == "mean":
             return (estimator.predict(X),)
         prediction = predict_dist(estimator, X)
         if self.wants == "moments":
             return prediction.mean, prediction.var
-        return prediction.member_mean, prediction.member_var
+        return (prediction,)
 
 
 SCORERS: Mapping[str, Scorer] = MappingProxyType(
@@ -119,9 +118,9 @@ SCORERS: Mapping[str, Scorer] = MappingProxyType(
             Scorer("neg_rmse", rmse, -1, "mean"),
             Scorer("neg_retention_auc", retention_auc, -1, "moments", weighted=False),
             Scorer("neg_ause", ause, -1, "moments", weighted=False),
-            Scorer("neg_nll", nll, -1, "members"),
-            Scorer("neg_crps", crps, -1, "members"),
-            Scorer("neg_calibration_error", calibration_error, -1, "members"),
+            Scorer("neg_nll", nll, -1, "distribution"),
+            Scorer("neg_crps", crps, -1, "distribution"),
+            Scorer("neg_calibration_error", calibration_error, -1, "distribution"),
         )
     }
 )
@@ -221,5 +220,6 @@ def _no_distribution(estimator: Any) -> TypeError:
         check_is_fitted(estimator)
     return TypeError(
         f"{type(estimator).__name__} does not predict a distribution: it needs predict_dist(X) or "
-        "predict(X, return_std=True)"
+        "predict(X, return_std=True); a levelhead estimator in a TransformedTargetRegressor keeps them with "
+        "target_transform= instead"
     )
