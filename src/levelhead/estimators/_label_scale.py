@@ -191,9 +191,10 @@ class _Trial:
             return Choice(
                 None, f"linear scale, because the labels of {rows} are as symmetric as on any other"
             )
-        scale, (gain, error) = max(gains, key=_preference)
+        better = [item for item in gains if item[1][0] > _CLEARLY * item[1][1]]
+        scale, (gain, error) = max(better or gains, key=_preference)
         size = f"by {gain:.2f} ± {error:.2f} per label on {rows}"
-        if gain <= _CLEARLY * error:
+        if not better:
             least = f"the log-likelihood changes {size}"
             return Choice(None, f"linear scale, because a {scale.name} scale is not clearly better: {least}")
         more = _not_positive(self.y) if isinstance(scale, LogTransform) else ""
@@ -209,6 +210,6 @@ class _Trial:
 
 
 def _preference(candidate: tuple[Transform, tuple[float, float]]) -> float:
-    """The gain; a logarithm, which everybody can read, is preferred to a power that is better by a standard error."""
+    """The gain; a logarithm, which everybody can read, is preferred to a power that is not clearly better."""
     scale, (gain, error) = candidate
-    return gain if isinstance(scale, LogTransform) else gain - error
+    return gain if isinstance(scale, LogTransform) else gain - _CLEARLY * error
