@@ -278,14 +278,13 @@ def test_kinds():
 @pytest.mark.slow
 def test_all_models_learn_on_one_scale():
     rng = np.random.default_rng(0)
-    inputs = rng.normal(size=(300, 3))
-    prices = np.exp(7 + 0.6 * inputs[:, 0] + 0.2 * rng.normal(size=300))
+    inputs = rng.normal(size=(500, 3))
+    prices = np.exp(7 + 0.6 * inputs[:, 0] + 0.25 * rng.normal(size=500))
     wrong = np.arange(6)
     prices[wrong] *= np.repeat([10.0, 0.1], 3)
     model = AutoRegressor(n_members=1, random_state=0).fit(inputs, prices)
-    name = model.target_transform_.name  # log, or a power close to it
-    assert model.target_transform_reason_.startswith(f"{name} scale, because")
-    assert f"on a {name} scale" in model.reason_
+    assert model.target_transform_reason_.startswith("log scale, because")
+    assert "on a log scale" in model.reason_
     assert all(part.target_transform_ is model.target_transform_ for part in model.estimators_)
     assert set(wrong) <= set(model.audit(inputs, prices).issues)
     assert model.predict_dist(inputs).transform is model.target_transform_
