@@ -195,7 +195,9 @@ class Audit:
             raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
         labels = y if transform is None else transform.labels(y)
         residual = labels - mean
-        given_codes = find_codes(y, residual, spread) if codes is None else np.unique(np.asarray(codes, float))
+        given_codes = (
+            find_codes(y, residual, spread) if codes is None else np.unique(np.asarray(codes, float))
+        )
         is_code = np.isin(y, given_codes)
         if separation is None:
             rest = ~is_code
