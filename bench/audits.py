@@ -163,13 +163,15 @@ def page(rows: list[dict[str, str]]) -> str:
     lines += ["|---|" + "---:|" * len(SIZES)]
     for kind in WRONG:
         mine = runs.names["wrong"] == kind
-        cells = [f"{runs.power(mine & (runs.of['n'] == n)):.2f}" for n in SIZES]
+        cells = [f"{runs.power(mine & (runs.of['n'] == n)):.2f}".replace("nan", "–") for n in SIZES]
         lines.append(f"| {kind} | {' | '.join(cells)} |")
     lines += ["", "| n | " + " | ".join(f"p {k / 10:.1f}–{(k + 1) / 10:.1f}" for k in range(10)) + " |"]
     lines += ["|---:|" + "---:|" * 10]
     for n in SIZES:
         which = runs.of["n"] == n
         total = lambda what, which=which: np.array([runs.of[f"{what}{k}"][which].sum() for k in range(10)])
+        if not which.any():
+            continue
         labels = np.maximum(total("labels"), 1)
         pairs = zip(total("p") / labels, total("wrong_in") / labels, strict=True)
         lines.append(f"| {n:,} | " + " | ".join(f"{p:.2f} → {w:.2f}" for p, w in pairs) + " |")

@@ -34,7 +34,7 @@ def test_planted_errors_are_found(spoilt, result):
     assert set(result.issues) == set(np.flatnonzero(result.is_label_issue))
 
 
-def test_arrays_mean_what_they_say(spoilt, result):
+def test_arrays_have_the_documented_meaning(spoilt, result):
     data, noisy = spoilt
     np.testing.assert_array_equal(result.given_label, noisy.y)
     np.testing.assert_allclose(result.z * result.std, noisy.y - result.predicted_label)
@@ -44,7 +44,7 @@ def test_arrays_mean_what_they_say(spoilt, result):
 
 
 @pytest.mark.parametrize("make", [synthetic, heteroscedastic])
-def test_clean_data_are_left_alone(make):
+def test_clean_data_have_few_flags(make):
     for seed in range(2):
         data = make(n=600, contamination=0.0, random_state=seed)
         assert levelhead.audit(data.X, data.y, random_state=seed).is_label_issue.mean() < 0.01
@@ -156,7 +156,7 @@ def test_the_intervals_of_both_shares():
     ):
         assert share == pytest.approx(0.2, abs=0.005)
         assert low < 0.2 < high
-        assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.2 * 0.8 / 500), rel=0.2)
+        assert high - low == pytest.approx(2 * np.sqrt(6 * 0.2 * 0.8 / 500), rel=0.2)
 
 
 def test_a_code_for_missing_is_found_and_does_not_count_for_the_level():
@@ -214,13 +214,13 @@ def test_the_frame_has_the_index_of_the_rows():
     assert audit.to_frame("polars")["index"].to_list() == names
 
 
-def test_gaps_change_neither_trust_nor_level():
+def test_missing_cells_change_neither_alpha_nor_level():
     rng = np.random.default_rng(0)
-    y, trust = rng.normal(size=300), rng.uniform(1, 2, 300)
-    audit = Audit.from_residuals(y, np.zeros(300), np.ones(300), alpha=trust, false_alarm_rate=0.2)
+    y, alpha = rng.normal(size=300), rng.uniform(1, 2, 300)
+    audit = Audit.from_residuals(y, np.zeros(300), np.ones(300), alpha=alpha, false_alarm_rate=0.2)
     allowed = audit.allowing_for(rng.random((300, 2)) < 0.2)
     assert not np.array_equal(allowed.std, audit.std)
-    np.testing.assert_array_equal(allowed.alpha, trust)
+    np.testing.assert_array_equal(allowed.alpha, alpha)
     assert allowed.false_alarm_rate == 0.2
 
 

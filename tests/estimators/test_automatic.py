@@ -151,7 +151,7 @@ def test_what_is_steps_and_waves_gets_both(tmp_path, monkeypatch, quick):
 )
 def test_no_model_is_judged_by_rows_that_it_has_seen(recorded, n, kept, judged):
     rows = np.arange(float(n))[:, None]
-    AutoRegressor(n_members=1, random_state=0).fit(rows, np.zeros(n))
+    AutoRegressor(n_members=1, random_state=0).fit(rows, np.resize([0.0, 1.0], n))
     audits = [call[1:] for call in recorded if call[0] == "audit"]
     assert not any(set(held) & set(seen) for held, seen in audits)
     assert max(len(seen) for _, seen in audits) == kept
@@ -164,7 +164,9 @@ def test_a_seed_is_handed_on_and_decides_which_rows_are_held_out(recorded):
     held = {}
     for seed in (0, 0, 1):
         recorded.clear()
-        AutoRegressor(n_members=1, random_state=seed).fit(np.arange(2000.0)[:, None], np.zeros(2000))
+        AutoRegressor(n_members=1, random_state=seed).fit(
+            np.arange(2000.0)[:, None], np.resize([0.0, 1.0], 2000)
+        )
         found = next(call[1] for call in recorded if call[0] == "audit"), recorded[-1][-1]
         assert held.setdefault(seed, found) == found
     assert held[0][0] != held[1][0]
@@ -202,7 +204,9 @@ def test_rows_of_weight_0_are_not_among_the_wrong_labels(monkeypatch, quick):
 
 def test_models_are_compared_with_their_weights(recorded):
     weight = np.linspace(1, 2, 80)
-    AutoRegressor(n_members=1, random_state=0).fit(np.arange(80.0)[:, None], np.zeros(80), weight)
+    AutoRegressor(n_members=1, random_state=0).fit(
+        np.arange(80.0)[:, None], np.resize([0.0, 1.0], 80), weight
+    )
     for call in recorded:
         if call[0] == "fit":
             np.testing.assert_array_equal(call[2], weight[np.array(call[1], dtype=int)])

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_X_y
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit
@@ -17,10 +17,13 @@ from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting
+from levelhead.estimators._preparation import row_keys
+from levelhead.estimators._tables import TableReader
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
+from levelhead.tables.encoding import frames
 
 Fitted = GCPRegressor | GCPBoostingRegressor
 _TRIAL_ROWS = 3000  # used to compare networks and trees; more would take long and change little
@@ -121,7 +124,14 @@ def _trials(
     return [(np.sort(some[held:]), np.sort(some[:held]))]
 
 
-class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
+def _with_copies_together(splitting: Splitting, content: NDArray[np.uint64]) -> Splitting:
+    """The same, with copies of a row as a group, if there are any and the user has not divided the rows."""
+    by_user = splitting.groups is not None or splitting.cv is not None
+    _, copies = np.unique(content, return_inverse=True)
+    return splitting if by_user or copies.max() + 1 == len(content) else Splitting(copies)
+
+
+class AutoRegressor(FittedRegressor, TableReader):
     """`GCPRegressor`, `GCPBoostingRegressor` or both together, whichever has the smallest error on held-out rows.
 
     Without the extra `boosting`, or with fewer than 60 rows, it is the network.
@@ -209,8 +219,8 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -227,6 +237,12 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         self._validate_params()
+        X = frames.collected(X)
+        table, labels, _ = self._checked(X, y, sample_weight, reset=True)
+        rows = table if self.columns_ is None else X
+        del self.columns_  # those of the estimators are used
+        weight = _weights(table, sample_weight)
+        counted = labels[weight > 0]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kinds: dict[str, Fitted] = {
             "network": GCPRegressor(n_members=self.n_members, random_state=seed, n_jobs=self.n_jobs),
@@ -245,38 +261,41 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             self.reason_ = (
                 f"networks, because trees need LightGBM, which is not installed: {install('boosting')}"
             )
-        elif X is not None and np.count_nonzero(_weights(X, sample_weight)) < 2 * LEAST_ROWS:
+        elif len(counted) < 2 * LEAST_ROWS:
             self.reason_ = f"networks, because a comparison with trees needs at least {2 * LEAST_ROWS} rows"
+        elif (counted == counted[0]).all():
+            self.reason_ = (
+                f"networks, because all labels are {counted[0]:g}, so that there is nothing to compare"
+            )
         else:
-            self._compare(X, y, sample_weight, kinds, seed, Splitting(groups, cv))
+            splitting = Splitting(groups, cv).checked(len(labels))
+            self._compare(rows, labels, weight, kinds, seed, splitting, row_keys(table, labels, seed))
         chosen = list(kinds.values()) if self.chosen_ == "both" else [kinds[self.chosen_]]
         self.estimators_ = [model.fit(X, y, sample_weight, groups=groups, cv=cv) for model in chosen]
         self.separation_ = self._separated(X, y, sample_weight)
-        self._copy_features()
         return self
 
     def _compare(
         self,
         X: Any,
-        y: ArrayLike,
-        sample_weight: Weights,
+        labels: FloatArray,
+        weight: FloatArray,
         kinds: dict[str, Fitted],
         seed: int,
         splitting: Splitting,
+        content: NDArray[np.uint64],
     ) -> None:
-        X, labels = check_X_y(X, y, accept_sparse="csr", y_numeric=True, estimator=self)
-        weight = _weights(X, sample_weight)
-        splitting = splitting.checked(len(labels)).take(np.flatnonzero(weight > 0))
-        X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
+        counted = np.flatnonzero(weight > 0)
+        X, labels, weight = frames.take(X, counted), labels[counted], weight[counted]
+        splitting = splitting.take(counted)
+        divided = _with_copies_together(splitting, content[counted])
         audits: dict[str, list[Audit]] = {kind: [] for kind in kinds}
         held_out = []
-        for kept, held in _trials(len(labels), seed, splitting, X, labels):
-            inner = splitting.take(kept)
+        for kept, held in _trials(len(labels), seed, divided, X, labels):
+            inner, known, new = splitting.take(kept), frames.take(X, kept), frames.take(X, held)
             for kind, model in kinds.items():
-                fitted = clone(model).fit(
-                    X[kept], labels[kept], weight[kept], groups=inner.groups, cv=inner.cv
-                )
-                audits[kind].append(fitted.audit(X[held], labels[held]))
+                fitted = clone(model).fit(known, labels[kept], weight[kept], groups=inner.groups, cv=inner.cv)
+                audits[kind].append(fitted.audit(new, labels[held]))
             held_out.append(held)
         judged = np.concatenate(held_out)
         scale = self.target_transform_
@@ -300,13 +319,6 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         counts = _weights(residual, sample_weight) > 0
         return estimate_contamination(residual[counts], joint.variance[counts], core="student")
 
-    def _copy_features(self) -> None:
-        first = self.estimators_[0]
-        self.n_features_in_ = first.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(first, "feature_names_in_"):
-            self.feature_names_in_ = first.feature_names_in_
-
     @property
     def oof_prediction_(self) -> Prediction:
         """Out-of-fold predictions of the training rows."""
@@ -317,8 +329,8 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
 
         Returns
         -------
@@ -335,8 +347,8 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
         y : array-like of shape (n_samples,)
             Labels.
         false_alarm_rate : float, default=0.05
@@ -365,6 +377,10 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             false_alarm_rate=false_alarm_rate,
             transform=getattr(self, "target_transform_", None),
         )
+
+    @property
+    def _fills_gaps(self) -> bool:
+        return any(model._fills_gaps for model in self._fitted())
 
     def _fitted(self) -> list[Fitted]:
         check_is_fitted(self, self._fitted_attribute)
