@@ -159,7 +159,7 @@ def test_the_intervals_of_both_shares():
     ):
         assert share == pytest.approx(0.2, abs=0.005)
         assert low < 0.2 < high
-        assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.2 * 0.8 / 500), rel=0.2)
+        assert high - low == pytest.approx(2 * np.sqrt(6 * 0.2 * 0.8 / 500), rel=0.2)
 
 
 def test_a_code_for_missing_is_found_and_does_not_count_for_the_level():
