@@ -78,6 +78,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.estimators.networks.embeddings.Embedding": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },
@@ -101,6 +102,9 @@ _RENAMED_FIELDS = {
     "levelhead.auditing.Audit": {"trust": "alpha"},
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
+
+# Parameters that estimators of version 0.1 did not have, with the values that they had in effect.
+NEW_PARAMETERS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard"})
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.
@@ -153,6 +157,12 @@ def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a record under their current names."""
     renamed = _RENAMED_FIELDS.get(name, {})
     return {renamed.get(field, field): value for field, value in fields.items()}
+
+
+def with_new_parameters(cls: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of an estimator, with the parameters that version 0.1 did not write."""
+    known = {name: NEW_PARAMETERS[name] for name in cls._get_param_names() if name in NEW_PARAMETERS}
+    return known | attributes
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:

@@ -20,6 +20,7 @@ from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
 from levelhead.estimators.networks._training import NetworkRegressor
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._checks import (
@@ -57,7 +58,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
     {
         NetworkRegressor: (
             "networks_",
-            {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale)},
+            {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale, Embedding)},
         ),
         GCPRegressor: ("networks_", {"variance": one_of("prognostic", "student")}),
         BayesianBetaRegressor: (
@@ -147,7 +148,9 @@ def _rows_agree(model: Any) -> bool:
 
 def _networks_agree(model: Any) -> bool:
     first = model.networks_[0].architecture
-    inputs = np.shape(model.input_scale_.center) == (model.n_features_in_,) == (first.n_features,)
+    scale = model.input_scale_
+    n_inputs = scale.n_inputs if isinstance(scale, Embedding) else model.n_features_in_
+    inputs = np.shape(scale.center) == (model.n_features_in_,) and first.n_features == n_inputs
     same = all(network.architecture == first for network in model.networks_)
     return inputs and same and first.n_outputs == len(model._robust_outputs)
 

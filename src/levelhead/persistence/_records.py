@@ -16,6 +16,7 @@ from levelhead.engine import Architecture, Network, OptimizerState
 from levelhead.engine.descriptions import ACTIVATIONS
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.estimators.trees.forest import Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._allowed import is_zone
@@ -41,6 +42,7 @@ _TINY, _HUGE = 1e-300, 1e300
 _floats, _positive = array(np.float64), number(_TINY, _HUGE)
 _members: Check = lambda value: array(np.float64, 1)(value) or array(np.float64, 2)(value)
 _per_row: Check = lambda value: type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
+_positives: Check = lambda value: _floats(value) and bool((value > 0).all())
 
 FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
     {
@@ -68,6 +70,13 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         Scale: {
             "center": lambda value: number()(value) or _floats(value),
             "spread": lambda value: _positive(value) or (_floats(value) and bool((value > 0).all())),
+        },
+        Embedding: {
+            "center": _floats,
+            "spread": _positives,
+            "column": array(np.int64),
+            "start": _floats,
+            "width": _positives,
         },
         Comparison: dict.fromkeys(Comparison._fields, is_number),
         Calibration: {"factor": _positive, "power": number(-10, 10), "center": _positive},
@@ -144,10 +153,21 @@ def _rows_agree(audit: Audit) -> bool:
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 
 
+def _pieces_agree(embedding: Embedding) -> bool:
+    """Each piece belongs to a column that there is."""
+    column, n = embedding.column, len(embedding.center)
+    return (
+        len(embedding.spread) == n
+        and len(column) == len(embedding.start) == len(embedding.width)
+        and bool(((column >= 0) & (column < n)).all())
+    )
+
+
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
         Network: _state_fits,
         Scale: lambda scale: np.shape(scale.center) == np.shape(scale.spread),
         Audit: _rows_agree,
+        Embedding: _pieces_agree,
     }
 )

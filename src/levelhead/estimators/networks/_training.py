@@ -33,6 +33,8 @@ from levelhead.estimators._constraints import (
 )
 from levelhead.estimators._preparation import Prepared, Rows, Scale
 from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
+from levelhead.estimators.networks import embeddings
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.prediction import Prediction
 from levelhead.theory.elementary import exp, log
 
@@ -48,7 +50,7 @@ class NetworkRegressor(AuditedRegressor):
 
     _fitted_attribute = "networks_"
     networks_: list[engine.Network]
-    input_scale_: Scale
+    input_scale_: Scale | Embedding
     _parameter_constraints: ClassVar[Constraints] = {
         "hidden_layer_sizes": [LayerSizes()],
         "activation": [StrOptions(set(ACTIVATIONS))],
@@ -60,6 +62,7 @@ class NetworkRegressor(AuditedRegressor):
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "shared_trunk": ["boolean"],
+        "input_scaling": [StrOptions({"standard", "robust", "piecewise"})],
         "n_members": [Whole(1)],
         "out_of_fold": ["boolean"],
         "contamination": CONTAMINATION,
@@ -325,7 +328,7 @@ class NetworkRegressor(AuditedRegressor):
         return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
 
     def _learn_scales(self, X: Table, y: FloatArray, rows: Rows) -> None:
-        self.input_scale_ = _preparation.input_scale(X, rows)
+        self.input_scale_ = embeddings.learn(X, rows, self.input_scaling)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
     def _record_history(self) -> Self:
