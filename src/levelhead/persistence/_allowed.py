@@ -78,7 +78,9 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.estimators.combination.Combination": None,
         "levelhead.estimators.networks.embeddings.Embedding": None,
+        "levelhead.prediction.conformal.ResidualShape": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },
@@ -103,8 +105,11 @@ _RENAMED_FIELDS = {
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
 
-# Parameters that estimators of version 0.1 did not have, with the values that they had in effect.
-NEW_PARAMETERS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard"})
+# Attributes that estimators of version 0.1 did not have, with the values that they had in effect.
+_NEW_PARAMETERS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard"})
+_NEW_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {"AutoRegressor": {"combination_": None}}  # all members had equal weights
+)
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.
@@ -159,10 +164,11 @@ def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
     return {renamed.get(field, field): value for field, value in fields.items()}
 
 
-def with_new_parameters(cls: Any, attributes: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of an estimator, with the parameters that version 0.1 did not write."""
-    known = {name: NEW_PARAMETERS[name] for name in cls._get_param_names() if name in NEW_PARAMETERS}
-    return known | attributes
+def with_new_attributes(cls: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of an estimator, with those that version 0.1 did not write."""
+    known = {name: _NEW_PARAMETERS[name] for name in cls._get_param_names() if name in _NEW_PARAMETERS}
+    fitted = _NEW_ATTRIBUTES.get(cls.__name__, {}) if "estimators_" in attributes else {}
+    return {**known, **fitted, **attributes}
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:

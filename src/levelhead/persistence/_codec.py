@@ -238,7 +238,7 @@ class Decoder:
         state = {k: self._owner(v) if k == "owner" else self.decode(v) for k, v in attributes.items()}
         _allowed.check_attributes(cls, state, name, ModelFileError)
         if isinstance(instance, BaseEstimator):
-            state = _allowed.with_new_parameters(cls, state)
+            state = _allowed.with_new_attributes(cls, state)
             _check_settings(cls, state, name)
             if "n_jobs" in state:
                 state["n_jobs"] = _default_n_jobs(cls) if self._n_jobs is None else self._n_jobs

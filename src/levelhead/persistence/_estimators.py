@@ -19,6 +19,7 @@ from levelhead.estimators import (
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
@@ -85,6 +86,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "n_features_in_": whole(1),
                 "separation_": _VARIANCE["separation_"],
                 "comparison_": optional(of(Comparison)),
+                "combination_": optional(of(Combination)),
                 "chosen_": one_of("network", "trees", "both"),
                 "reason_": is_text,
             },
@@ -135,8 +137,8 @@ def is_fitted(model: Any) -> bool:
 
 
 def _are_fitted(models: Any, *kinds: type) -> bool:
-    one_or_two = type(models) is list and 1 <= len(models) <= 2
-    return one_or_two and all(isinstance(model, kinds) and is_fitted(model) for model in models)
+    few = type(models) is list and 1 <= len(models) <= 3
+    return few and all(isinstance(model, kinds) and is_fitted(model) for model in models)
 
 
 def _rows_agree(model: Any) -> bool:
@@ -186,6 +188,7 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         GCPBoostingRegressor: _trees_agree,
         AutoRegressor: lambda model: (
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
+            and (model.combination_ is None or len(model.combination_.weights) == len(model.estimators_))
         ),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,
     }

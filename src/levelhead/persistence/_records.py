@@ -16,6 +16,7 @@ from levelhead.engine import Architecture, Network, OptimizerState
 from levelhead.engine.descriptions import ACTIVATIONS
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.estimators.trees.forest import Forest
 from levelhead.estimators.trees.growing import Shape
@@ -36,6 +37,7 @@ from levelhead.persistence._checks import (
 )
 from levelhead.prediction import Prediction
 from levelhead.prediction.calibration import Calibration
+from levelhead.prediction.conformal import ResidualShape
 
 _TINY, _HUGE = 1e-300, 1e300
 
@@ -71,6 +73,14 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "center": lambda value: number()(value) or _floats(value),
             "spread": lambda value: _positive(value) or (_floats(value) and bool((value > 0).all())),
         },
+        Combination: {
+            "weights": lambda value: _floats(value) and bool((value >= 0).all()),
+            "calibration": of(Calibration),
+            "shape": of(ResidualShape),
+            "lowest": number(),
+            "highest": number(),
+        },
+        ResidualShape: {"residual": _floats, "normal": _floats},
         Embedding: {
             "center": _floats,
             "spread": _positives,
@@ -153,6 +163,13 @@ def _rows_agree(audit: Audit) -> bool:
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 
 
+def _knots_agree(shape: ResidualShape) -> bool:
+    """Both sequences rise, from below 0 to above 0."""
+    knots = (shape.residual, shape.normal)
+    rising = all(len(k) > 1 and bool((np.diff(k) > 0).all()) and k[0] < 0 < k[-1] for k in knots)
+    return rising and len(shape.residual) == len(shape.normal)
+
+
 def _pieces_agree(embedding: Embedding) -> bool:
     """Each piece belongs to a column that there is."""
     column, n = embedding.column, len(embedding.center)
@@ -168,6 +185,8 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         Network: _state_fits,
         Scale: lambda scale: np.shape(scale.center) == np.shape(scale.spread),
         Audit: _rows_agree,
+        Combination: lambda combination: abs(float(combination.weights.sum()) - 1) < 1e-6,
         Embedding: _pieces_agree,
+        ResidualShape: _knots_agree,
     }
 )
