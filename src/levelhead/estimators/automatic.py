@@ -65,7 +65,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_members : int, default=5
-        Number of members of each ensemble.
+        Number of members of each ensemble of networks. The trees have half as many, because they differ less.
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_jobs : int or None, default=-1
@@ -157,14 +157,14 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
     def _kinds(self, seed: int) -> list[Fitted]:
         """The unfitted models, trees first."""
-        common: dict[str, Any] = {
+        common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
+        network: dict[str, Any] = {
             "n_members": self.n_members,
-            "random_state": seed,
-            "n_jobs": self.n_jobs,
+            "input_scaling": "piecewise",
+            "weight_decay": _WEIGHT_DECAY,
         }
-        network: dict[str, Any] = {"input_scaling": "piecewise", "weight_decay": _WEIGHT_DECAY}
         return [
-            GCPBoostingRegressor(**common),
+            GCPBoostingRegressor(n_members=max(1, self.n_members // 2), **common),
             GCPRegressor(**common, **network),
             GCPRegressor(**common, **network, activation="silu"),
         ]

@@ -11,7 +11,7 @@ A label counts as far as it is probably right, so that wrong labels decide none 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Combination:
         """One prediction from those of the models.
 
         Member k of the result is the weighted mean of the members k of the models, so that disagreement of the members
-        is that within the models. `kept` is the share of its variance that each model predicts, the rest being
+        is that within the models; the members of smaller models repeat. `kept` is the share of its variance that each model predicts, the rest being
         disagreement of its members; `ratio` is the variance of clean labels over the calibrated one.
         """
         means = np.array([one.mean for one in predictions])
@@ -83,7 +83,8 @@ class Combination:
             [one.aleatoric_var / share for one, share in zip(predictions, kept, strict=True)]
         )
         variance = self.pooled(means, variances).variance * ratio
-        member = _weighted(self.weights, np.array([one.member_mean for one in predictions]))
+        members = np.array(_repeated([one.member_mean for one in predictions]))
+        member = _weighted(self.weights, members - members.mean(axis=1, keepdims=True) + means[:, None])
         member = np.clip(member, self.lowest, self.highest)
         noise = np.maximum(variance - member.var(axis=0), _LEAST_NOISE * variance)
         alpha, sigma = self._student(predictions)
@@ -93,8 +94,8 @@ class Combination:
 
     def _student(self, predictions: Sequence[Prediction]) -> tuple[FloatArray, FloatArray]:
         """α by its harmonic mean, and σ by the squared scale σ/α."""
-        alphas = np.array([one.member_alpha for one in predictions])
-        sigmas = np.array([one.member_sigma for one in predictions])
+        alphas = np.array(_repeated([one.member_alpha for one in predictions]))
+        sigmas = np.array(_repeated([one.member_sigma for one in predictions]))
         alpha = 1 / _weighted(self.weights, 1 / alphas)
         return alpha, alpha * _weighted(self.weights, sigmas / alphas)
 
@@ -195,6 +196,12 @@ def learn(held_out: HeldOut) -> tuple[Combination, ContaminationEstimate | None]
     clean = (1 - separation.probability(z, calibrated)) * held_out.weight
     residual = z / np.sqrt(calibrated * separation.variance_ratio)
     return Combination(weights, calibration, learn_shape(residual, clean), *limits), separation
+
+
+def _repeated(members: Sequence[Any]) -> list[FloatArray]:
+    """The members of each model, repeated up to the largest number of members."""
+    most = max(map(len, members))
+    return [part[np.arange(most) % len(part)] for part in members]
 
 
 def _plausible(held_out: HeldOut) -> tuple[float, float]:
