@@ -41,7 +41,7 @@ contracts: $(call has,dev)
 	$(BIN)/lint-imports
 
 unit: $(call has,dev $(EXTRAS))
-	$(BIN)/python -m pytest --durations=10
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
 
 # The compiled kernels run as plain Python in the first pass, so that their lines count; what trains whole networks
 # needs them compiled.
@@ -51,8 +51,8 @@ coverage: $(call has,dev $(EXTRAS))
 	$(BIN)/coverage report
 
 # The manual's tables and figures of the study, from the CSV files in results/.
-results: $(call has,cli)
-	$(BIN)/levelhead study pages results --out docs --force
+results: $(call has,plot)
+	$(BIN)/python docs/tables/study_pages.py
 
 docs: $(call has,docs cli)
 	$(BIN)/python docs/pictures/mathematics.py

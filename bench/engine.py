@@ -38,7 +38,7 @@ class Row:
 
     work: str
     against: str
-    mark: float
+    target: float
     ours: float
     theirs: float
 
@@ -48,9 +48,9 @@ class Row:
         return self.theirs / self.ours
 
     def __str__(self) -> str:
-        verdict = "met" if self.ratio >= self.mark else "MISSED"
+        verdict = "met" if self.ratio >= self.target else "MISSED"
         times = f"{_time(self.ours):>9} {_time(self.theirs):>9}"
-        return f"{self.work:<58} {self.against:<28} {times} {self.ratio:8.2f} × (≥ {self.mark:g}) {verdict}"
+        return f"{self.work:<58} {self.against:<28} {times} {self.ratio:8.2f} × (≥ {self.target:g}) {verdict}"
 
 
 def _time(seconds: float) -> str:

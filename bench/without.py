@@ -31,7 +31,7 @@ WHOLE = "nothing"
 
 
 class _SeeAll(growing._Trees):
-    """Machines to which the labels that they judge are no secret."""
+    """Fold models that also learn from the labels that they judge."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

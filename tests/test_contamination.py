@@ -43,6 +43,13 @@ def test_what_every_contamination_promises(data, noise_std, name):
     assert (other.mask != spoilt.mask).any()
 
 
+def test_the_path_of_a_class_is_that_of_the_package():
+    """It is part of the digests and the seeds of studies, so stored results depend on it."""
+    classes = {type(kind) for kind in c.CONTAMINATIONS.values()} | {c.Contamination, c.Ramp}
+    assert len(classes) == 9
+    assert {cls.__module__ for cls in classes} == {"levelhead.contamination"}
+
+
 @pytest.mark.parametrize("percent", [0, 5, 10, 15, 20])
 @pytest.mark.parametrize("n", [293, 480, 979])
 def test_the_number_of_wrong_labels_is_that_of_the_protocol(percent, n):

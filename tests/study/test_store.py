@@ -56,7 +56,7 @@ def test_kill_9_loses_no_finished_run(tmp_path, make_specs, numbers, backend):
     assert query(path, "PRAGMA integrity_check") == ("ok",)
 
     summary = run_study(specs, path, show_progress=False)
-    assert (summary.found, summary.finished) == (len(kept), len(specs) - len(kept))
+    assert (summary.cached, summary.finished) == (len(kept), len(specs) - len(kept))
     run_study(specs, tmp_path / "never-stopped.db", show_progress=False)
     with Store(path) as store, Store(tmp_path / "never-stopped.db") as reference:
         assert set(before) <= set(numbers(store))
@@ -68,10 +68,10 @@ def test_only_what_is_missing_is_run(tmp_path, make_specs):
     path = tmp_path / "study.db"
     first = run_study(make_specs(2), path, show_progress=False)
     second = run_study(make_specs(3) + make_specs(1), path, show_progress=False)
-    assert (first.finished, first.found) == (8, 0)
-    assert (second.finished, second.found) == (4, 8)
+    assert (first.finished, first.cached) == (8, 0)
+    assert (second.finished, second.cached) == (4, 8)
     changed = run_study(make_specs(2, epochs=21), path, show_progress=False)
-    assert (changed.finished, changed.found) == (4, 4)  # another recipe of GCP, the same ridge
+    assert (changed.finished, changed.cached) == (4, 4)  # another recipe of GCP, the same ridge
 
 
 def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
@@ -88,7 +88,7 @@ def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
         assert store.failures() == [failure]
         assert store.done() == {good.digest}
     again = run_study([good, bad], path, show_progress=False)
-    assert (again.found, len(again.failures)) == (1, 1)
+    assert (again.cached, len(again.failures)) == (1, 1)
 
     with Store(path) as store:  # once the cause is mended, a success takes the place of the failure
         store.record(bad, replace(attempt(good), digest=bad.digest))
@@ -117,7 +117,7 @@ def test_what_is_read_is_what_was_computed(tmp_path, make_specs):
     expected = run(spec).measures
     with Store(path) as store:
         rows = {row.method: row for row in store.rows([spec])}
-        [curve] = store.curves("toy", 10, "GCP")
+        [curve] = store.curves("toy", 0.1, "GCP")
         assert store.rows([]) == []
     assert set(rows) == {"GCP", "GCP_St"}
     for method, measures in expected.items():
@@ -142,6 +142,9 @@ def test_csv_there_and_back(tmp_path, make_specs):
     for one, other in zip(rows, back, strict=True):
         assert (one.mean_alpha is None) == (other.mean_alpha is None)
         np.testing.assert_allclose(other[5:11], one[5:11], rtol=1e-6)
+    text = (tmp_path / "rows.csv").read_text().replace("contamination,kind", "share,contamination")
+    (tmp_path / "old.csv").write_text(text.replace("toy,0.1,", "toy,10,"))  # as version 0.1 wrote it
+    assert read_csv(tmp_path / "old.csv") == back
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="has the columns"):
         read_csv(tmp_path / "other.csv")

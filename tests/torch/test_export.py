@@ -63,3 +63,13 @@ def test_export_keeps_the_names(served):
     answer = program.module()(torch.ones(3, 5))
     assert isinstance(answer, robust.Prognosis)
     assert answer.variance.isfinite().all()
+
+
+@pytest.mark.parametrize("rows", [1, 4096, 5000])
+def test_export_with_a_dynamic_batch_has_no_upper_end(served, rows):
+    program = torch.export.export(
+        served, (torch.zeros(3, 5),), dynamic_shapes=({0: torch.export.Dim("rows")},)
+    )
+    x = torch.randn(rows, 5)
+    for got, exact in zip(program.module()(x), served(x), strict=True):
+        assert_allclose(got.detach(), exact.detach(), rtol=1e-4)

@@ -7,7 +7,7 @@ import levelhead
 from levelhead import tables
 from levelhead._extras import needed
 from levelhead.cli import options, output, screen
-from levelhead.cli.models import estimator_text, fitted
+from levelhead.cli.models import about_table, estimator_text, fitted, note_about
 
 _ON_SCREEN = 10
 
@@ -27,6 +27,12 @@ def audit(
     force: options.Force = False,
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
+    missing: options.Missing = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    allow_missing_labels: options.AllowMissingLabels = False,
 ) -> None:
     """Find the wrong labels of a table.
 
@@ -37,7 +43,17 @@ def audit(
     output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
-    table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
+    table = tables.training_table(
+        data,
+        target,
+        id_column=id_column,
+        drop=drop or (),
+        keep=keep or (),
+        encoding=encoding,
+        sheet=sheet,
+        allow_missing_labels=allow_missing_labels,
+        **options.number_settings(decimal, thousands, missing),
+    )
     from levelhead.auditing import judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS
 
@@ -58,7 +74,12 @@ def audit(
             id_column=id_column,
             inputs=model[:-1].transform(table.X),
             title=f"Labels of {target} in {data.name}",
-            remarks=(*table.remarks, f"Estimator: {estimator_text(model)}."),
+            remarks=(
+                f"Judged {table.labels_judged:,} of {table.labels_given:,} labels.",
+                *table.remarks,
+                *(found.text for found in table.quality),
+                f"Estimator: {estimator_text(model)}.",
+            ),
         )
         output.write_csv(suspects, labels)
         _draw(verdict, picture)
@@ -87,21 +108,20 @@ def _print_result(
         screen.print_json(
             {
                 "labels": len(verdict),
+                **about_table(table),
                 "estimator": estimator,
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
                 "flagged": len(suspects),
                 "false_alarm_rate": level,
                 "flagged_rows": suspects["row"].tolist(),
-                "remarks": table.remarks,
                 "files": [str(path) for path in paths],
             }
         )
         return
-    for remark in (*table.remarks, f"Estimator: {estimator}."):
-        screen.note(remark)
+    note_about(table, f"Estimator: {estimator}.")
     screen.print_line(
-        f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
+        f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
         f"{len(suspects):,} are flagged (at most {level:.0%} of them are expected to be false alarms)."
     )
     if len(suspects):

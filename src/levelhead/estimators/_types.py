@@ -18,3 +18,4 @@ LearningRate = Literal["cosine", "constant", "stairs"]
 InputScaling = Literal["standard", "robust", "piecewise"]
 TargetScaling = Literal["robust", "standard", "none"]
 InitialOutputs = Literal["robust", "zero"]
+TargetTransform = Any  # "auto", "log", "yeo-johnson", None, a transformer, or a Transform

@@ -14,11 +14,12 @@ from levelhead.audits import LEAST_ROWS, Audit
 from levelhead.estimators import combination
 from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import N_JOBS, Whole
-from levelhead.estimators._types import Constraints, FloatArray, Seed, Weights
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.combination import Combination, HeldOut
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
-from levelhead.prediction import Prediction
+from levelhead.prediction import Prediction, Transform, TransformedPrediction
 
 Fitted = GCPRegressor | GCPBoostingRegressor
 _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
@@ -38,10 +39,12 @@ def mixture(predictions: Sequence[Prediction]) -> Prediction:
     if len(predictions) == 1:
         return predictions[0]
     parts = {
-        name: np.concatenate([np.atleast_2d(getattr(one, f"member_{name}")) for one in predictions])
+        name: np.concatenate([np.atleast_2d(getattr(one.latent, f"member_{name}")) for one in predictions])
         for name in ("mean", "var", "alpha", "sigma")
     }
-    return Prediction(parts["mean"], parts["var"], alpha=parts["alpha"], sigma=parts["sigma"])
+    joint = Prediction(parts["mean"], parts["var"], alpha=parts["alpha"], sigma=parts["sigma"])
+    scale = predictions[0].transform
+    return joint if scale is None else TransformedPrediction(joint, scale)
 
 
 def _weights(X: Any, sample_weight: Weights) -> FloatArray:
@@ -66,6 +69,9 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     ----------
     n_members : int, default=5
         Number of members of each ensemble of networks. The trees have half as many, because they differ less.
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default="auto"
+        Scale of the labels on which the models learn; predictions are in the units of y. "auto" chooses on held-out
+        rows. A transformer has `transform` and `inverse_transform` and is monotone. None is the scale of y itself.
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_jobs : int or None, default=-1
@@ -78,7 +84,12 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     reason_ : str
         The reason, in one sentence.
     comparison_ : Comparison or None
-        Errors of out-of-fold predictions of labels that are probably right; None if nothing was compared.
+        Errors of out-of-fold predictions of labels that are probably right, on the scale of the labels; None if nothing
+        was compared.
+    target_transform_ : Transform or None
+        Scale of the labels.
+    target_transform_reason_ : str
+        The reason for this scale, in one sentence.
     estimators_ : list of estimators
         The fitted estimators that predict.
     combination_ : Combination or None
@@ -111,18 +122,31 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     estimators_: list[Fitted]
     comparison_: Comparison | None
     combination_: Combination | None
+    target_transform_: Transform | None
+    target_transform_reason_: str
     _parameter_constraints: ClassVar[Constraints] = {
         "n_members": [Whole(1)],
+        "target_transform": TARGET_TRANSFORM,
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
     }
 
-    def __init__(self, n_members: int = 5, *, random_state: Seed = None, n_jobs: int | None = -1) -> None:
+    def __init__(
+        self,
+        n_members: int = 5,
+        *,
+        target_transform: TargetTransform = "auto",
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+    ) -> None:
         self.n_members = n_members
+        self.target_transform = target_transform
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
         """Fit networks and trees, and learn how to combine them from their out-of-fold predictions.
 
         Parameters
@@ -133,6 +157,11 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of at least 0. A row of weight 0 counts neither in the fit nor in the comparison.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds of the fold models, as in scikit-learn. By default, folds depend on the content of the rows, or on
+            `groups`.
 
         Returns
         -------
@@ -142,6 +171,12 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         kinds = self._kinds(int(check_random_state(self.random_state).randint(2**31 - 1)))
         self.reason_ = ""
+        pilot = kinds[0 if available("lightgbm") else 1].set_params(target_transform=self.target_transform)
+        self.target_transform_, self.target_transform_reason_ = pilot._chosen_scale(
+            X, y, sample_weight, groups, cv
+        )
+        for model in kinds:
+            model.set_params(target_transform=self.target_transform_)
         if not available("lightgbm"):
             self.reason_ = (
                 f"networks, because trees need LightGBM, which is not installed: {install('boosting')}"
@@ -150,7 +185,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             self.reason_ = f"networks, because a comparison with trees needs at least {2 * LEAST_ROWS} rows"
         if self.reason_:
             kinds = kinds[1:]
-        self.estimators_ = [model.fit(X, y, sample_weight) for model in kinds]
+        self.estimators_ = [model.fit(X, y, sample_weight, groups=groups, cv=cv) for model in kinds]
         self._combine(X, y, sample_weight)
         self._copy_features()
         return self
@@ -192,11 +227,11 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         weight = _weights(audits[0].given_label, sample_weight)
         counts = weight > 0
         weight = weight[counts] / weight[counts].mean()
-        spread = [model.predict_dist(X).epistemic_var[counts] for model in self.estimators_]
+        spread = [model.predict_dist(X).latent.epistemic_var[counts] for model in self.estimators_]
         return HeldOut(
-            y=audits[0].given_label[counts],
-            means=np.array([audit.predicted_label[counts] for audit in audits]),
-            variances=np.array([audit.std[counts] ** 2 for audit in audits]),
+            y=audits[0].judged.given[counts],
+            means=np.array([audit.judged.predicted[counts] for audit in audits]),
+            variances=np.array([audit.judged.std[counts] ** 2 for audit in audits]),
             quality=np.max([audit.label_quality[counts] for audit in audits], axis=0),
             weight=weight,
             chance=np.array([np.average(part, weights=weight) for part in spread]),
@@ -208,9 +243,11 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         trees[0], networks[0] = 1.0, 0.0
         errors = Comparison(*(held_out.error(a) for a in (networks, trees, weights)))
         self.comparison_ = errors
+        scale = self.target_transform_
+        where = "" if scale is None else f" (on a {scale.name} scale)"
         return (
             f", with weights of {1 - weights[0]:.0%} for networks and {weights[0]:.0%} for trees: the error on "
-            f"held-out rows is {errors.both:.4g}, against {errors.network:.4g} for networks and {errors.trees:.4g} "
+            f"held-out rows{where} is {errors.both:.4g}, against {errors.network:.4g} for networks and {errors.trees:.4g} "
             "for trees"
         )
 
@@ -242,10 +279,18 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         return self._combined([model.predict_dist(X) for model in self._fitted()])
 
     def _combined(self, predictions: list[Prediction], *, held_out: bool = False) -> Prediction:
-        if self.combination_ is None or self.separation_ is None:
+        if self._combination is None or self.separation_ is None:
             return mixture(predictions)
         kept = [1.0 if held_out else 1 - model.disagreement_ for model in self.estimators_]
-        return self.combination_.predict(predictions, kept, self.separation_.variance_ratio)
+        latent = [prediction.latent for prediction in predictions]
+        joint = self._combination.predict(latent, kept, self.separation_.variance_ratio)
+        scale = predictions[0].transform
+        return joint if scale is None else TransformedPrediction(joint, scale)
+
+    @property
+    def _combination(self) -> Combination | None:
+        """None also for models of version 0.1, whose members had equal weights."""
+        return getattr(self, "combination_", None)
 
     def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
         """Judge which labels are wrong.
@@ -273,12 +318,12 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             If the model has no out-of-fold predictions.
         """
         audits = [model.audit(X, y, false_alarm_rate) for model in self._fitted()]
-        if len(audits) == 1 and self.combination_ is None:
+        if len(audits) == 1 and self._combination is None:
             return audits[0]
         equal = Combination(np.full(len(audits), 1 / len(audits)))
-        joint = (self.combination_ or equal).pooled(
-            np.array([audit.predicted_label for audit in audits]),
-            np.array([audit.std**2 for audit in audits]),
+        joint = (self._combination or equal).pooled(
+            np.array([audit.judged.predicted for audit in audits]),
+            np.array([audit.judged.std**2 for audit in audits]),
         )
         return Audit.from_residuals(
             audits[0].given_label,
@@ -287,6 +332,7 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             alpha=np.min([audit.alpha for audit in audits], axis=0),
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
+            transform=getattr(self, "target_transform_", None),
         )
 
     def _fitted(self) -> list[Fitted]:

@@ -14,9 +14,12 @@ from levelhead import metrics
 from levelhead.audits import Audit, ContaminationEstimate, estimate_contamination
 from levelhead.estimators._constraints import SHARE
 from levelhead.estimators._inputs import explained
-from levelhead.estimators._types import Constraints, FloatArray, Seed, Table, Weights
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._out_of_fold import Splitting, assign
+from levelhead.estimators._preparation import arrange
+from levelhead.estimators._types import Constraints, FloatArray, Seed, Table, TargetTransform, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
-from levelhead.prediction import Interval, Prediction
+from levelhead.prediction import Interval, Prediction, Transform, TransformedPrediction
 from levelhead.prediction.calibration import IDENTITY, calibrate
 
 _FOLDS = 5
@@ -39,6 +42,9 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         regressor takes weights. "drop" leaves out the labels flagged as wrong.
     false_alarm_rate : float, default=0.05
         Expected share of false alarms among flagged labels, strictly between 0 and 1. It matters for "drop".
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default=None
+        Scale of the labels on which auditor and regressor learn; predictions are in the units of y. None leaves it to
+        the auditor.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of the regressor and the auditor if they have none.
 
@@ -80,6 +86,7 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         "auditor": [HasMethods(["fit"]), None],
         "suspects": [StrOptions({"weight", "drop"})],
         "false_alarm_rate": [SHARE],
+        "target_transform": TARGET_TRANSFORM,
         "random_state": ["random_state"],
     }
 
@@ -93,15 +100,17 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         auditor: Any = None,
         suspects: Literal["weight", "drop"] = "weight",
         false_alarm_rate: float = 0.05,
+        target_transform: TargetTransform = None,
         random_state: Seed = None,
     ) -> None:
         self.regressor = regressor
         self.auditor = auditor
         self.suspects = suspects
         self.false_alarm_rate = false_alarm_rate
+        self.target_transform = target_transform
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, groups: Any = None, cv: Any = None) -> Self:
         """Audit the labels, fit the regressor, and calibrate the variance.
 
         Parameters
@@ -110,6 +119,10 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
             Inputs, numbers only.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds, as in scikit-learn. By default, the auditor's and five random ones for the regressor.
 
         Returns
         -------
@@ -118,23 +131,33 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         """
         self._validate_params()
         with explained(X, y):
-            checked = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
-        return self._fit(*checked)
+            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        return self._fit(X, np.asarray(y), Splitting(groups, cv).checked(len(X)))
 
-    def _fit(self, X: Table, y: FloatArray) -> Self:
+    def _fit(self, X: Table, y: FloatArray, splitting: Splitting) -> Self:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         auditor = GCPRegressor(n_members=5) if self.auditor is None else self.auditor
-        self.auditor_ = _seeded(auditor, seed).fit(X, y)
+        auditor = _seeded(auditor, seed)
+        if self.target_transform is not None:
+            auditor.set_params(target_transform=self.target_transform)
+        divided = {"groups": splitting.groups, "cv": splitting.cv}
+        self.auditor_ = auditor.fit(X, y, **{k: v for k, v in divided.items() if v is not None})
+        labels = y if self._scale is None else self._scale.labels(y)
         weighs = self.suspects == "weight" and has_fit_parameter(self.regressor, "sample_weight")
         if not hasattr(self.auditor_, "oof_prediction_"):  # too few rows to judge labels
             self.audit_, self.calibration_, self.separation_ = None, IDENTITY, None
-            self.regressor_ = self._fitted(X, y, np.ones(len(y)), weighs, seed)
+            self.regressor_ = self._fitted(X, labels, np.ones(len(y)), weighs, seed)
             return self
         self.audit_ = self.auditor_.audit(X, y, self.false_alarm_rate)
         weight = self.audit_.label_quality if weighs else (~self.audit_.is_label_issue).astype(np.float64)
-        self.regressor_ = self._fitted(X, y, weight, weighs, seed)
-        self._learn_variance(X, y, weight, weighs, seed)
+        self.regressor_ = self._fitted(X, labels, weight, weighs, seed)
+        self._learn_variance(X, labels, weight, weighs, seed, splitting)
         return self
+
+    @property
+    def _scale(self) -> Transform | None:
+        """The auditor's scale of the labels, on which the regressor learns too."""
+        return getattr(self.auditor_, "target_transform_", None)
 
     @property
     def contamination_(self) -> float:
@@ -148,18 +171,27 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
             return regressor.fit(X, y, sample_weight=weight)
         return regressor.fit(X[weight > 0], y[weight > 0])
 
-    def _learn_variance(self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> None:
+    def _learn_variance(
+        self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int, splitting: Splitting
+    ) -> None:
         """Learn how the regressor's out-of-fold residuals depend on the auditor's variance."""
         oof = np.empty(len(y))
-        for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
+        for train, test in self._folds(X, y, splitting, seed):
             oof[test] = self._fitted(X[train], y[train], weight[train], weighs, seed).predict(X[test])
-        variance = self.auditor_.oof_prediction_.var
+        variance = self.auditor_.oof_prediction_.latent.var
         self.calibration_, self.separation_ = IDENTITY, None
         if np.median(np.abs(y - oof)) == 0:  # exact predictions: there is no noise to measure
             return
         self.calibration_ = calibrate(y - oof, variance)
         calibrated = self.calibration_(variance)
         self.separation_ = estimate_contamination(y - oof, calibrated, core="student")
+
+    def _folds(self, X: Table, y: FloatArray, splitting: Splitting, seed: int) -> Any:
+        if splitting.groups is None and splitting.cv is None:
+            return KFold(_FOLDS, shuffle=True, random_state=seed).split(X)
+        folds = assign(arrange(X, y, None, seed), _FOLDS, splitting, X, y)
+        numbers = range(folds.n)
+        return [(np.flatnonzero(folds.seen[:, k]), np.flatnonzero(folds.of_row == k)) for k in numbers]
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
@@ -185,13 +217,18 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         ndarray of shape (n_samples,), or a tuple of two
             Means; with `return_std=True`, means and standard deviations.
         """
-        if not return_std:
-            check_is_fitted(self, "regressor_")
-            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-            mean: FloatArray = self.regressor_.predict(X)
-            return mean
+        check_is_fitted(self, "regressor_")
+        if not return_std and self._scale is None:
+            return self._latent_mean(X)
         prediction = self.predict_dist(X)
-        return prediction.mean, prediction.std
+        return (prediction.mean, prediction.std) if return_std else prediction.mean
+
+    def _latent_mean(self, X: Any) -> FloatArray:
+        """The regressor's predictions, on the scale of the labels."""
+        check_is_fitted(self, "regressor_")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        mean: FloatArray = self.regressor_.predict(X)
+        return mean
 
     def predict_dist(self, X: Any) -> Prediction:
         """Predict the distribution of the clean label of every row.
@@ -206,9 +243,10 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        mean = self.predict(X)
+        mean = self._latent_mean(X)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        return Prediction(mean, self.calibration_(self.auditor_.predict_dist(X).var) * ratio)
+        latent = Prediction(mean, self.calibration_(self.auditor_.predict_dist(X).latent.var) * ratio)
+        return latent if self._scale is None else TransformedPrediction(latent, self._scale)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
         """Predict central intervals.

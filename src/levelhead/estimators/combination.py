@@ -75,8 +75,9 @@ class Combination:
         """One prediction from those of the models.
 
         Member k of the result is the weighted mean of the members k of the models, so that disagreement of the members
-        is that within the models; the members of smaller models repeat. `kept` is the share of its variance that each model predicts, the rest being
-        disagreement of its members; `ratio` is the variance of clean labels over the calibrated one.
+        is that within the models; the members of smaller models repeat. `kept` is the share of its variance that each
+        model predicts, the rest being disagreement of its members; `ratio` is the variance of clean labels over the
+        calibrated one.
         """
         means = np.array([one.mean for one in predictions])
         variances = np.array(

@@ -26,6 +26,7 @@ def _names(listed: Mapping[str, str]) -> frozenset[str]:
 
 _CLASSES = _names(
     {
+        "levelhead.tables": "TableFormats",
         "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
         "sklearn.decomposition": "PCA TruncatedSVD",
         "sklearn.feature_extraction.text": "CountVectorizer TfidfTransformer TfidfVectorizer",
@@ -81,9 +82,22 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators.combination.Combination": None,
         "levelhead.estimators.networks.embeddings.Embedding": None,
         "levelhead.prediction.conformal.ResidualShape": None,
+        "levelhead.audits.audit.JudgedScale": None,
+        "levelhead.prediction.LogTransform": None,
+        "levelhead.prediction.MonotoneTransform": None,
+        "levelhead.tables.encoding.columns.Column": None,
+        "levelhead.tables.encoding.columns.Columns": None,
+        "levelhead.tables.encoding.inputs.Encoding": None,
+        "levelhead.tables.encoding.features.Feature": None,
+        "levelhead.tables.encoding.inputs.Offset": None,
+        "levelhead.tables.ColumnFormat": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },
+        "levelhead.prediction.TransformedPrediction": {
+            part: attrgetter(part) for part in ("latent", "transform")
+        },
+        "levelhead.prediction.YeoJohnsonTransform": None,
         "levelhead.theory.calibration.Calibration": None,
         "levelhead.theory.separation.ContaminationEstimate": None,
         "pandas.DatetimeTZDtype": {"unit": attrgetter("unit"), "tz": lambda dtype: str(dtype.tz)},
@@ -105,11 +119,11 @@ _RENAMED_FIELDS = {
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
 
-# Attributes that estimators of version 0.1 did not have, with the values that they had in effect.
-_NEW_PARAMETERS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard"})
-_NEW_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {"AutoRegressor": {"combination_": None}}  # all members had equal weights
-)
+# Fields and settings that files of version 0.1 do not have, with the values that describe them.
+_ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
+    "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
+}
+ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard", "target_transform": None})
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.
@@ -159,16 +173,10 @@ def parts(name: str, cls: type) -> Parts:
 
 
 def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a record under their current names."""
+    """The fields of a record under their current names, with those that did not exist when it was written."""
     renamed = _RENAMED_FIELDS.get(name, {})
-    return {renamed.get(field, field): value for field, value in fields.items()}
-
-
-def with_new_attributes(cls: Any, attributes: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of an estimator, with those that version 0.1 did not write."""
-    known = {name: _NEW_PARAMETERS[name] for name in cls._get_param_names() if name in _NEW_PARAMETERS}
-    fitted = _NEW_ATTRIBUTES.get(cls.__name__, {}) if "estimators_" in attributes else {}
-    return {**known, **fitted, **attributes}
+    current = {renamed.get(field, field): value for field, value in fields.items()}
+    return _ADDED_FIELDS.get(name, {}) | current
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:

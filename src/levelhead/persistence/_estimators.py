@@ -36,8 +36,14 @@ from levelhead.persistence._checks import (
     optional,
     whole,
 )
-from levelhead.prediction import Prediction
+from levelhead.persistence._records import is_scale
+from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import Calibration
+from levelhead.tables import ColumnFormat, TableFormats
+from levelhead.tables.encoding.columns import Columns
+from levelhead.tables.encoding.features import STATISTICS
+from levelhead.tables.encoding.inputs import Encoding
+from levelhead.tables.encoding.levels import FIRST
 
 _MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for a prediction
 
@@ -86,9 +92,17 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "n_features_in_": whole(1),
                 "separation_": _VARIANCE["separation_"],
                 "comparison_": optional(of(Comparison)),
-                "combination_": optional(of(Combination)),
                 "chosen_": one_of("network", "trees", "both"),
                 "reason_": is_text,
+            },
+        ),
+        TableFormats: (
+            "columns_",
+            {
+                "columns_": lambda columns: _are_formats(columns),
+                "target_": lambda columns: _are_formats(columns) and len(columns) <= 1,
+                "remarks_": each(list, is_text),
+                "n_features_in_": whole(),
             },
         ),
         CleanedRegressor: (
@@ -106,10 +120,15 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
 # Attributes that only some have, of any kind.
 _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
-        "oof_prediction_": of(Prediction),
+        "combination_": optional(of(Combination)),
+        "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
+        "target_transform_": optional(is_scale),
+        "target_transform_reason_": is_text,
         "_row_keys": array(np.uint64),
         "n_iter_": whole(),
         "loss_curve_": each(list, is_number),
+        "columns_": optional(of(Columns)),
+        "encoding_": optional(of(Encoding)),
     }
 )
 
@@ -141,6 +160,12 @@ def _are_fitted(models: Any, *kinds: type) -> bool:
     return few and all(isinstance(model, kinds) and is_fitted(model) for model in models)
 
 
+def _are_formats(columns: Any) -> bool:
+    return type(columns) is dict and all(
+        type(name) is str and type(form) is ColumnFormat for name, form in columns.items()
+    )
+
+
 def _rows_agree(model: Any) -> bool:
     """Out-of-fold predictions have a key for every row."""
     return not hasattr(model, "oof_prediction_") or (
@@ -148,11 +173,32 @@ def _rows_agree(model: Any) -> bool:
     )
 
 
+def _columns_agree(model: Any) -> bool:
+    """Statistics of levels have an entry for every code that a cell can get."""
+    columns, encoding = getattr(model, "columns_", None), getattr(model, "encoding_", None)
+    n = model.n_features_in_
+    if len(columns or range(n)) != n or (columns is not None and encoding is None):
+        return False
+    if encoding is None:
+        return True
+    n_levels = {k: len(levels) for k, levels in ({} if columns is None else columns.categories).items()}
+    used = [(part.column, len(part.values)) for part in encoding.features if part.kind in STATISTICS]
+    if encoding.offset is not None:
+        used.append((encoding.offset.column, len(encoding.offset.location)))
+    return bool(encoding.n_columns == n) and all(n_levels.get(k, -FIRST) + FIRST == size for k, size in used)
+
+
+def _n_inputs(model: Any) -> int:
+    """Number of inputs of the networks or trees."""
+    encoding = getattr(model, "encoding_", None)
+    return int(model.n_features_in_ if encoding is None else len(encoding))
+
+
 def _networks_agree(model: Any) -> bool:
     first = model.networks_[0].architecture
     scale = model.input_scale_
-    n_inputs = scale.n_inputs if isinstance(scale, Embedding) else model.n_features_in_
-    inputs = np.shape(scale.center) == (model.n_features_in_,) and first.n_features == n_inputs
+    n_inputs = scale.n_inputs if isinstance(scale, Embedding) else _n_inputs(model)
+    inputs = np.shape(scale.center) == (_n_inputs(model),) and first.n_features == n_inputs
     same = all(network.architecture == first for network in model.networks_)
     return inputs and same and first.n_outputs == len(model._robust_outputs)
 
@@ -169,7 +215,7 @@ def _trees_agree(model: Any) -> bool:
     forests = [*model.mean_forests_, *model.scale_forests_]
     place = whole(0, n_features)
     columns = all(place(k) and type(known) is list for k, known in model.categories_.items())
-    return columns and all(forest.n_features == n_features for forest in forests) and _hashable(model)
+    return columns and all(forest.n_features == _n_inputs(model) for forest in forests) and _hashable(model)
 
 
 def _hashable(model: Any) -> bool:
@@ -182,14 +228,15 @@ def _hashable(model: Any) -> bool:
 
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
-        AuditedRegressor: _rows_agree,
+        AuditedRegressor: lambda model: _rows_agree(model) and _columns_agree(model),
         NetworkRegressor: _networks_agree,
         BayesianBetaRegressor: _samples_agree,
         GCPBoostingRegressor: _trees_agree,
         AutoRegressor: lambda model: (
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
-            and (model.combination_ is None or len(model.combination_.weights) == len(model.estimators_))
+            and (model._combination is None or len(model._combination.weights) == len(model.estimators_))
         ),
+        TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,
     }
 )

@@ -20,6 +20,7 @@ True
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -213,6 +214,9 @@ class ShapedNormal:
             The quantiles.
         """
         return np.asarray(self.location[0] + self.scale[0] * self.shape.inverse(ndtri(q)))
+
+    def _rows(self, index: Any) -> "ShapedNormal":
+        return ShapedNormal(self.location[:, index], self.scale[:, index], self.shape)
 
     def _standardized(self, y: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):

@@ -1,8 +1,10 @@
-"""The pages of the manual that show the study: tables and figures from the committed results, in one call.
+"""Writes the pages of the manual that show the study: tables and figures from the committed results.
+
+    python docs/tables/study_pages.py          # from results/ into docs/tables and docs/assets; `make results` runs it
 
 | from `results/` | into the manual |
 |---|---|
-| `table1.csv` | `tables/table1.md`, `table1_compared.md`, `table1_summary.md`, `assets/auc-against-share.svg` |
+| `table1.csv` | `tables/table1.md`, `table1_compared.md`, `table1_summary.md`, `assets/auc-against-contamination.svg` |
 | `retention_curves.csv` | `assets/retention-curves.svg` |
 | `synthetic_fits.csv` | `assets/synthetic-fits.svg` |
 | `beyond.csv` | `tables/beyond.md`, `assets/beyond.svg` |
@@ -20,7 +22,7 @@ from typing import Any
 from levelhead._files import whole
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.study.curves import read_curves
-from levelhead.study.figures import measure_against_share, measure_by_kind, retention, save
+from levelhead.study.figures import measure_against_contamination, measure_by_kind, retention, save
 from levelhead.study.paper import synthetic_fits, variance_corrections
 from levelhead.study.paper.comparison import agreement_table, compare, compared
 from levelhead.study.paper.grid_search import Found, read_choices
@@ -29,14 +31,14 @@ from levelhead.study.paper.published import table1 as published
 from levelhead.study.store import Row, read_csv
 from levelhead.study.tables import Grid, best_methods, table
 
-_BY_PROGRAM = "<!-- Written by `levelhead study pages`; do not edit. -->\n"
+_BY_PROGRAM = "<!-- Written by docs/tables/study_pages.py; do not edit. -->\n"
 # Kinds of wrong labels in the order of the page: name in the figure, title of the tables.
 _KINDS = {
     repr(Replaced()): ("replaced", "Replaced labels, as in the paper, at larger shares"),
     repr(Cluster()): ("one-sided cluster", "A one-sided cluster: all wrong labels near mean + 8 std"),
     repr(Swapped()): ("swapped", "Labels swapped between rows"),
 }
-_FIGURE_SHARE = 5
+_FIGURE_CONTAMINATION = 0.05
 
 
 def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str]) -> list[Path]:
@@ -81,12 +83,16 @@ def _write(path: Path, text: str) -> Path:
 
 
 def _figures(source: Path, rows: Sequence[Row], beyond: Sequence[Row]) -> dict[str, Callable[[], Any]]:
-    figures: dict[str, Callable[[], Any]] = {"auc-against-share": lambda: measure_against_share(rows)}
+    figures: dict[str, Callable[[], Any]] = {
+        "auc-against-contamination": lambda: measure_against_contamination(rows)
+    }
     if (source / "retention_curves.csv").exists():
-        curves = [c for c in read_curves(source / "retention_curves.csv") if c.share == _FIGURE_SHARE]
-        figures["retention-curves"] = lambda: retention(
-            [c for c in curves if c.contamination == repr(Replaced())]
-        )
+        curves = [
+            c
+            for c in read_curves(source / "retention_curves.csv")
+            if c.contamination == _FIGURE_CONTAMINATION
+        ]
+        figures["retention-curves"] = lambda: retention([c for c in curves if c.kind == repr(Replaced())])
     if (source / "synthetic_fits.csv").exists():
         points = synthetic_fits.read(source / "synthetic_fits.csv")
         figures["synthetic-fits"] = lambda: synthetic_fits.figure(points)
@@ -98,22 +104,22 @@ def _figures(source: Path, rows: Sequence[Row], beyond: Sequence[Row]) -> dict[s
 
 
 def with_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rows of each kind of wrong labels by name, together with the matching rows of Table 1 for smaller λ."""
+    """Rows of each kind of wrong labels by name, together with the matching rows of Table 1 with fewer wrong labels."""
     done = {(row.dataset, row.method, row.seed) for row in beyond}
     beside = [row for row in table1 if (row.dataset, row.method, row.seed) in done]
     found = {}
     for kind, own in _by_kind(beyond).items():
-        clean = [row._replace(contamination=kind) for row in beside if row.share == 0]
-        contaminated = [row for row in beside if row.share > 0 and row.contamination == kind]
+        clean = [row._replace(kind=kind) for row in beside if row.contamination == 0]
+        contaminated = [row for row in beside if row.contamination > 0 and row.kind == kind]
         name, _ = _KINDS.get(kind, (kind, kind))
         found[name] = [*clean, *contaminated, *own]
     return found
 
 
 def _by_kind(beyond: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rows of each contamination, known ones first."""
-    others = sorted({row.contamination for row in beyond} - set(_KINDS))
-    found = {kind: [row for row in beyond if row.contamination == kind] for kind in (*_KINDS, *others)}
+    """Rows of each kind of wrong labels, known ones first."""
+    others = sorted({row.kind for row in beyond} - set(_KINDS))
+    found = {kind: [row for row in beyond if row.kind == kind] for kind in (*_KINDS, *others)}
     return {kind: rows for kind, rows in found.items() if rows}
 
 
@@ -131,7 +137,7 @@ def _side_by_side(rows: Sequence[Row]) -> str:
 
 def _summary(rows: Sequence[Row]) -> str:
     """What was run, how close it is to the paper, and whether the two claims of the paper hold."""
-    n_runs = len({(r.dataset, r.share, _fit(r.method), r.seed) for r in rows})
+    n_runs = len({(r.dataset, r.contamination, _fit(r.method), r.seed) for r in rows})
     found = compared(rows)
     few: dict[str, set[int]] = {}
     for cell in found:
@@ -152,7 +158,9 @@ def _claims(rows: Sequence[Row]) -> str:
     columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
     for row in rows:
         if row.method in methods:
-            columns.setdefault((row.dataset, row.share), {}).setdefault(row.method, {})[row.seed] = row.auc
+            columns.setdefault((row.dataset, row.contamination), {}).setdefault(row.method, {})[row.seed] = (
+                row.auc
+            )
     mean = {key: {m: sum(v.values()) / len(v) for m, v in column.items()} for key, column in columns.items()}
     judged = [key for key, column in columns.items() if "EnsGCP" in column]
     lowest = sum(min(mean[key], key=lambda m: mean[key][m]) == "EnsGCP" for key in judged)
@@ -190,9 +198,11 @@ def _tuned(source: Path, rows: Sequence[Row]) -> str:
     parts = [_choices(read_choices(source / "grid_search.csv"))]
     if (source / "tuned.csv").exists():
         tuned = read_csv(source / "tuned.csv")
-        there = {(row.dataset, row.share) for row in tuned}
+        there = {(row.dataset, row.contamination) for row in tuned}
         baselines = {row.method.partition(" (")[0] for row in tuned} | {"GCP", "EnsGCP"}
-        beside = [row for row in rows if (row.dataset, row.share) in there and row.method in baselines]
+        beside = [
+            row for row in rows if (row.dataset, row.contamination) in there and row.method in baselines
+        ]
         parts.append(table([*beside, *tuned], ("rmse", "auc"), "markdown"))
     return "\n\n".join(parts)
 
@@ -205,15 +215,21 @@ def _corrections(source: Path) -> str:
 
 
 def _choices(lines: Iterable[Found]) -> str:
-    heads = ("judged by", "splits", "learning rate", "dropout", "epochs", "β or γ", "noise std")
+    heads = ("scored on", "splits", "learning rate", "dropout", "epochs", "β or γ", "noise std")
     drawn = tuple(
         (
             f"{line.method}, {line.dataset}",
             tuple(
                 ("–" if value is None else f"{value:g}" if isinstance(value, float) else str(value), False)
-                for value in (line.judged_by, line.n_splits, *line[5:])
+                for value in (line.scored_on, line.n_splits, *line[5:])
             ),
         )
         for line in lines
     )
     return Grid("what the search chose, at λ = 5 %", heads, drawn).draw("markdown")
+
+
+if __name__ == "__main__":
+    root = Path(__file__).parents[2]
+    for page in write_pages(root / "results", root / "docs"):
+        print(f"Wrote {page.relative_to(root)}.")
