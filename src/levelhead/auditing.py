@@ -15,6 +15,7 @@ need not know it.
 [0, 1, 2, 3, 4, 5]
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from levelhead.audits import Audit
 from levelhead.audits.dependence import find_dependence
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.frames import missing_cells
 
 __all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks"]
 
@@ -47,9 +50,8 @@ def audit(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs, numbers only. For categories, dates and missing values, pass a `levelhead.tabular_pipeline` as
-        `estimator`.
+    X : array-like or frame of shape (n_samples, n_features)
+        Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
     y : array-like of shape (n_samples,)
         Labels to check.
     estimator : estimator, pipeline or {"network", "trees", "auto"}, default=None
@@ -104,17 +106,24 @@ def audit(
 
 
 def judge(
-    model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05, *, check_rows: bool = True
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    false_alarm_rate: float = 0.05,
+    *,
+    check_rows: bool = True,
+    row_numbers: ArrayLike | None = None,
 ) -> Audit:
     """Audit the rows that a levelhead model was fitted to.
 
-    Rows in which the pipeline filled in missing cells are judged with a larger variance; see `Audit.allowing_for`.
+    Rows in which the pipeline or the estimator filled in missing cells are judged with a larger variance; see
+    `Audit.allowing_for`.
 
     Parameters
     ----------
     model : estimator or pipeline
         A fitted levelhead estimator, or a fitted pipeline that ends in one.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or frame of shape (n_samples, n_features)
         The inputs that the model was fitted to, in the same order.
     y : array-like of shape (n_samples,)
         The labels that the model was fitted to.
@@ -123,6 +132,8 @@ def judge(
     check_rows : bool, default=True
         Whether to check that rows do not belong together: residuals of neighbouring rows, and of rows of one level of
         a column. What is found becomes a remark of the audit.
+    row_numbers : array-like of int, of shape (n_samples,), default=None
+        Numbers of the rows in remarks; by default they count from 0.
 
     Returns
     -------
@@ -139,22 +150,25 @@ def judge(
         raise TypeError(
             f"{type(last).__name__} cannot audit; use a levelhead estimator with out_of_fold=True"
         )
-    if last is model:
-        result: Audit = model.audit(X, y, false_alarm_rate)
-    else:
-        ready: Audit = last.audit(model[:-1].transform(X), y, false_alarm_rate)
-        result = ready.allowing_for(missing_cells(X))
+    ready = X if last is model else model[:-1].transform(X)
+    result: Audit = last.audit(ready, y, false_alarm_rate)
+    if last is not model or getattr(
+        last, "_fills_gaps", False
+    ):  # by a step of the pipeline, or by the estimator
+        result = result.allowing_for(missing_cells(X))
+    if result.index is None and hasattr(X, "iloc"):
+        result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {last.target_transform_reason_}."]
     found = find_dependence(result.z, level_columns(X)) if check_rows else []
-    return result.with_remarks(*scale, *(finding.text() for finding in found))
+    return result.with_remarks(*scale, *(finding.text(row_numbers) for finding in found))
 
 
 def level_columns(X: Any) -> dict[str, NDArray[Any]]:
-    """The columns of a table by which its rows may belong together: all but those with fractions.
+    """The columns of a table by which its rows may belong together.
 
     Parameters
     ----------
-    X : array-like, pandas or polars frame
+    X : array-like or frame
         The table, n_samples × n_features.
 
     Returns
@@ -162,38 +176,7 @@ def level_columns(X: Any) -> dict[str, NDArray[Any]]:
     dict of str to ndarray
         Name and values of each column.
     """
-    if hasattr(X, "columns"):
-        return {str(name): np.asarray(X[name]) for name in X.columns}
+    if frames.library(X) is not None:
+        return {column.name: column.values for column in frames.cells(X)}
     cells = np.empty((0, 0)) if hasattr(X, "tocsr") else np.asarray(X)
     return {f"number {k}": column for k, column in enumerate(cells.T)}
-
-
-def missing_cells(X: Any) -> NDArray[np.bool_]:
-    """Find the cells of a table that hold no value.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix, pandas or polars frame
-        The table, n_samples × n_features.
-
-    Returns
-    -------
-    ndarray of bool, of shape (n_samples, n_features)
-        True where a cell is missing. A sparse matrix has no missing cells; the result has no columns then.
-    """
-    if hasattr(X, "isna"):
-        return np.asarray(X.isna(), dtype=bool)
-    if hasattr(X, "get_columns"):  # polars, to which NaN is a number
-        return np.column_stack([_missing_in(column) for column in X.get_columns()])
-    if hasattr(X, "tocsr"):  # sparse: what is not stored is zero, not missing
-        return np.zeros((X.shape[0], 0), dtype=bool)
-    cells = np.asarray(X)
-    absent: NDArray[np.bool_] = cells != cells  # only what is not a number differs from itself
-    return absent | (cells == None) if cells.dtype == object else absent  # noqa: E711, cell by cell
-
-
-def _missing_in(column: Any) -> NDArray[np.bool_]:
-    absent = column.is_null().to_numpy()
-    if column.dtype.is_float():
-        absent |= column.is_nan().fill_null(False).to_numpy()
-    return np.asarray(absent, dtype=bool)

@@ -63,7 +63,7 @@ def auto():
     model.reason_ = "both"
     model.estimators_ = [trees().fit(NUMBERS, LABELS), network().fit(NUMBERS, LABELS)]
     model._combine(NUMBERS, LABELS, None)
-    model._copy_features()
+    model.n_features_in_ = model.estimators_[0].n_features_in_
     return model
 
 

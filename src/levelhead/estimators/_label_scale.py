@@ -52,6 +52,10 @@ class ScaledLabels:
     target_transform_reason_: str
 
     @abstractmethod
+    def _unrounded(self, X: Table, y: FloatArray, rows: Rows) -> FloatArray:
+        """Labels with the noise of their rounding, if they have no other; else the same labels."""
+
+    @abstractmethod
     def _held_out(
         self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
     ) -> tuple[FloatArray, FloatArray]:
@@ -69,7 +73,9 @@ class ScaledLabels:
         X, y, weight = pilot._checked(X, y, sample_weight, reset=True)
         seed = int(check_random_state(pilot.random_state).randint(2**31 - 1))
         splitting = Splitting(groups, cv).checked(len(y))
-        return choose(pilot, pilot.target_transform, X, y, arrange(X, y, weight, seed), splitting, seed)
+        rows = arrange(X, y, weight, seed)
+        labels = pilot._unrounded(X, y, rows)
+        return choose(pilot, pilot.target_transform, X, labels, rows, splitting, seed)
 
     @property
     def _scale(self) -> Transform | None:

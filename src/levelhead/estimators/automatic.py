@@ -5,7 +5,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -15,11 +14,13 @@ from levelhead.estimators import combination
 from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._tables import TableReader
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.combination import Combination, HeldOut
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
+from levelhead.tables.encoding import frames
 
 Fitted = GCPRegressor | GCPBoostingRegressor
 _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
@@ -53,7 +54,7 @@ def _weights(X: Any, sample_weight: Weights) -> FloatArray:
     return weights
 
 
-class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
+class AutoRegressor(FittedRegressor, TableReader):
     """Networks and boosted trees together, with weights by their errors on held-out rows.
 
     Three ensembles are fitted: `GCPBoostingRegressor`, and `GCPRegressor` with piecewise-linear inputs, once with ReLU
@@ -151,8 +152,8 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -169,6 +170,10 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         self._validate_params()
+        X = frames.collected(X)
+        table, labels, _ = self._checked(X, y, sample_weight, reset=True)
+        del self.columns_  # those of the estimators are used
+        counted = labels[_weights(table, sample_weight) > 0]
         kinds = self._kinds(int(check_random_state(self.random_state).randint(2**31 - 1)))
         self.reason_ = ""
         pilot = kinds[0 if available("lightgbm") else 1].set_params(target_transform=self.target_transform)
@@ -181,13 +186,16 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             self.reason_ = (
                 f"networks, because trees need LightGBM, which is not installed: {install('boosting')}"
             )
-        elif X is not None and np.count_nonzero(_weights(X, sample_weight)) < 2 * LEAST_ROWS:
+        elif len(counted) < 2 * LEAST_ROWS:
             self.reason_ = f"networks, because a comparison with trees needs at least {2 * LEAST_ROWS} rows"
+        elif (counted == counted[0]).all():
+            self.reason_ = (
+                f"networks, because all labels are {counted[0]:g}, so that there is nothing to compare"
+            )
         if self.reason_:
             kinds = kinds[1:]
         self.estimators_ = [model.fit(X, y, sample_weight, groups=groups, cv=cv) for model in kinds]
         self._combine(X, y, sample_weight)
-        self._copy_features()
         return self
 
     def _kinds(self, seed: int) -> list[Fitted]:
@@ -247,16 +255,9 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         where = "" if scale is None else f" (on a {scale.name} scale)"
         return (
             f", with weights of {1 - weights[0]:.0%} for networks and {weights[0]:.0%} for trees: the error on "
-            f"held-out rows{where} is {errors.both:.4g}, against {errors.network:.4g} for networks and {errors.trees:.4g} "
-            "for trees"
+            f"held-out rows{where} is {errors.both:.4g}, against {errors.network:.4g} for networks and "
+            f"{errors.trees:.4g} for trees"
         )
-
-    def _copy_features(self) -> None:
-        first = self.estimators_[0]
-        self.n_features_in_ = first.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(first, "feature_names_in_"):
-            self.feature_names_in_ = first.feature_names_in_
 
     @property
     def oof_prediction_(self) -> Prediction:
@@ -268,8 +269,8 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
 
         Returns
         -------
@@ -300,8 +301,8 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
         y : array-like of shape (n_samples,)
             Labels.
         false_alarm_rate : float, default=0.05
@@ -334,6 +335,10 @@ class AutoRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             false_alarm_rate=false_alarm_rate,
             transform=getattr(self, "target_transform_", None),
         )
+
+    @property
+    def _fills_gaps(self) -> bool:
+        return any(model._fills_gaps for model in self._fitted())
 
     def _fitted(self) -> list[Fitted]:
         check_is_fitted(self, self._fitted_attribute)

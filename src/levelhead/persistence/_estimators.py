@@ -128,6 +128,7 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
         "n_iter_": whole(),
         "loss_curve_": each(list, is_number),
         "columns_": optional(of(Columns)),
+        "_only_column": optional(whole()),
         "encoding_": optional(of(Encoding)),
     }
 )

@@ -159,7 +159,6 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "offset": optional(of(Offset)),
             "center": number(),
             "spread": number(1e-140, 1e140),
-            "rounding": number(0),
         },
         Prediction: {
             "mean": _members,

@@ -128,6 +128,7 @@ class NetworkRegressor(AuditedRegressor):
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
         self._stream = seed = self._new_seed()
         rows = _preparation.arrange(X, y, weight, seed)
+        y = self._unrounded(X, y, rows)
         splitting = Splitting(groups, cv).checked(len(y))
         if not continues:
             self._learn_label_scale(X, y, rows, splitting, seed)
@@ -211,7 +212,7 @@ class NetworkRegressor(AuditedRegressor):
     ) -> tuple[FloatArray, FloatArray]:
         """Out-of-fold means and variances by the first phase alone, in the units of the given labels."""
         trial = clone(self).set_params(n_members=1, warm_start=False)
-        trial.columns_ = self.columns_
+        trial.columns_, trial._only_column = self.columns_, self._only_column
         table = trial._training_table(X, y, rows, splitting)
         data = trial._prepared(table, first=True)
         epochs = max(1, round(_FIRST_PHASE * trial._epochs(len(rows.index))))

@@ -221,6 +221,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
+        y = self._unrounded(X, y, rows)
         splitting = Splitting(groups, cv).checked(len(y))
         self._learn_label_scale(X, y, rows, splitting, seed)
         self._reset_contamination()
