@@ -41,7 +41,7 @@ contracts: $(call has,dev)
 	$(BIN)/lint-imports
 
 unit: $(call has,dev $(EXTRAS))
-	$(BIN)/python -m pytest --durations=10
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
 
 # The compiled kernels run as plain Python in the first pass, so that their lines count; what trains whole networks
 # needs them compiled.

@@ -1,7 +1,7 @@
 """How long one raw row and a thousand take through `predict_dist`, beside a pipeline of skrub and LightGBM.
 
-`python bench/latency.py`: a frame of numbers, categories, dates and gaps; medians over repetitions, in milliseconds. The target is
-5 ms for a row and 20 ms for a thousand.
+`python bench/latency.py`: a frame of numbers, categories, dates and gaps; medians over repetitions, in
+milliseconds. The target is 5 ms for a row and 20 ms for a thousand.
 """
 
 import statistics

@@ -15,6 +15,7 @@ need not know it.
 [0, 1, 2, 3, 4, 5]
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from levelhead.audits import Audit
 from levelhead.audits.dependence import find_dependence
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
-from levelhead.tables import frames
-from levelhead.tables.frames import missing_cells
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.frames import missing_cells
 
 __all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks"]
 
@@ -105,7 +106,13 @@ def audit(
 
 
 def judge(
-    model: Any, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05, *, check_rows: bool = True
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    false_alarm_rate: float = 0.05,
+    *,
+    check_rows: bool = True,
+    row_numbers: ArrayLike | None = None,
 ) -> Audit:
     """Audit the rows that a levelhead model was fitted to.
 
@@ -125,6 +132,8 @@ def judge(
     check_rows : bool, default=True
         Whether to check that rows do not belong together: residuals of neighbouring rows, and of rows of one level of
         a column. What is found becomes a remark of the audit.
+    row_numbers : array-like of int, of shape (n_samples,), default=None
+        Numbers of the rows in remarks; by default they count from 0.
 
     Returns
     -------
@@ -147,13 +156,15 @@ def judge(
         last, "_fills_gaps", False
     ):  # by a step of the pipeline, or by the estimator
         result = result.allowing_for(missing_cells(X))
+    if result.index is None and hasattr(X, "iloc"):
+        result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {last.target_transform_reason_}."]
     found = find_dependence(result.z, level_columns(X)) if check_rows else []
-    return result.with_remarks(*scale, *(finding.text() for finding in found))
+    return result.with_remarks(*scale, *(finding.text(row_numbers) for finding in found))
 
 
 def level_columns(X: Any) -> dict[str, NDArray[Any]]:
-    """The columns of a table by which its rows may belong together: all but those with fractions.
+    """The columns of a table by which its rows may belong together.
 
     Parameters
     ----------

@@ -54,13 +54,13 @@ class Dependence:
     column: str | None = None
     rows: tuple[int, int] | None = None
 
-    def text(self, first_row: int = 0) -> str:
+    def text(self, row_numbers: ArrayLike | None = None) -> str:
         """Say what was found and which option helps.
 
         Parameters
         ----------
-        first_row : int, default=0
-            Number of the first row.
+        row_numbers : array-like of int, of shape (n_samples,), default=None
+            Numbers of the rows; by default they count from 0.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class Dependence:
         """
         chance = f"p = {max(self.p_value, 1e-99):.0e}"
         if self.rows is not None:
-            low, high = (row + first_row for row in self.rows)
+            low, high = self.rows if row_numbers is None else np.asarray(row_numbers)[list(self.rows)]
             side = "above" if self.correlation > 0 else "below"
             return (
                 f"Rows {low} to {high} lie {side} their predictions together (on average {abs(self.correlation):.1f} "

@@ -1,6 +1,7 @@
 """`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to predictions."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -38,35 +39,56 @@ def fit(
     force: options.Force = False,
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
+    scale: options.Scale_ = options.Scale.auto,
+    group: options.Group = None,
+    time_column: options.Time = None,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
+    missing: options.Missing = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    allow_missing_labels: options.AllowMissingLabels = False,
 ) -> None:
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
-    table = tables.training_table(data, target, id_column=id_column, drop=drop or (), keep=keep or ())
-    model = fitted(table, members, seed, time_budget, estimator)
+    table = tables.training_table(
+        data,
+        target,
+        id_column=id_column,
+        drop=[*(drop or ()), *([] if group is None else [group])],
+        keep=keep or (),
+        encoding=encoding,
+        sheet=sheet,
+        allow_missing_labels=allow_missing_labels,
+        **options.number_settings(decimal, thousands, missing),
+    )
+    groups = rows_together(table, group, time_column, data)
+    model = fitted(table, members, seed, time_budget, estimator, scale, groups)
     with output.whole(out, force=force) as (partial,):
         levelhead.save(model, partial)
     result = {
         "rows": len(table.y),
+        **about_table(table),
         "features": list(table.X.columns),
         "estimator": estimator_text(model),
+        "scale": scale_text(model),
         "contamination": model[-1].contamination_,
         "seconds": time.perf_counter() - began,
-        "remarks": table.remarks,
         "files": [str(out)],
     }
     if as_json:
         screen.print_json(result)
         return
-    for remark in (*table.remarks, f"Estimator: {estimator_text(model)}."):
-        screen.note(remark)
+    note_about(table, f"Estimator: {estimator_text(model)}.", f"Labels: {scale_text(model)}.")
     wrong = (
         f"; about {result['contamination']:.1%} of the labels look wrong"
         if np.isfinite(result["contamination"])
         else ""
     )
     screen.print_line(
-        f"Fitted {len(table.y):,} rows with {table.X.shape[1]} features in {result['seconds']:.0f} s{wrong}."
+        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in "
+        f"{result['seconds']:.0f} s{wrong}."
     )
     screen.print_line(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
 
@@ -80,6 +102,11 @@ def predict(
     coverage: options.Coverage = 0.9,
     force: options.Force = False,
     as_json: options.Json = False,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
+    missing: options.Missing = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
 ) -> None:
     """Predict the clean label of every row: mean, standard deviation, interval and α.
 
@@ -89,19 +116,21 @@ def predict(
     output.refuse(out, force=force)
     if not 0 < coverage < 1:
         raise ValueError(f"--coverage is {coverage}; it must lie strictly between 0 and 1")
-    loaded = levelhead.load(model)
-    rows = 0
+    loaded, rows = levelhead.load(model), 0
+    reader = _Reader(loaded, options.number_settings(decimal, thousands, missing), data)
     with (
         screen.bar("predicting") as progress,
         output.whole(out, force=force) as (partial,),
         output.writer(partial) as write,
     ):
-        for piece in tables.pieces(data, progress=progress):
-            write(_prediction_frame(loaded, piece, data, id_column, coverage, rows))
+        for piece in tables.pieces(data, progress=progress, encoding=encoding, sheet=sheet):
+            write(_prediction_frame(loaded, reader, piece, id_column, coverage, rows))
             rows += len(piece)
     if as_json:
-        screen.print_json({"rows": rows, "files": [str(out)]})
+        screen.print_json({"rows": rows, "remarks": reader.remarks(), "files": [str(out)]})
         return
+    for remark in reader.remarks():
+        screen.note(remark)
     screen.print_line(f"Wrote {rows:,} predictions to {out}.")
 
 
@@ -111,17 +140,33 @@ def evaluate(
     data: options.Data,
     target: options.Target,
     as_json: options.Json = False,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
+    missing: options.Missing = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    allow_missing_labels: options.AllowMissingLabels = False,
 ) -> None:
     """Evaluate a model on a table with labels: error, calibration, and whether the uncertainty predicts the error."""
     loaded = levelhead.load(model)
-    table = tables.training_table(data, target, keep="all")  # the model knows its features
+    settings = options.number_settings(decimal, thousands, missing)
+    table = tables.training_table(
+        data,
+        target,
+        keep="all",  # the model knows its features
+        encoding=encoding,
+        sheet=sheet,
+        allow_missing_labels=allow_missing_labels,
+        formats=_formats(loaded)
+        or _formats_for(loaded, tables.read(data, encoding=encoding, sheet=sheet), settings, data),
+        **settings,
+    )
     prediction = _prediction(loaded, table.X, data)
     result = _measures(table.y, prediction)
     if as_json:
-        screen.print_json({"rows": len(table.y), **result, "remarks": table.remarks})
+        screen.print_json({"rows": len(table.y), **result, **about_table(table)})
         return
-    for remark in table.remarks:
-        screen.note(remark)
+    note_about(table)
     measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in result["measures"].items()]
     screen.table(f"{len(table.y):,} rows", ["measure", "value", "meaning"], measures, words=[2])
     held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in result["coverage"]]
@@ -136,8 +181,11 @@ def fitted(
     seed: int,
     time_budget: float | None,
     estimator: options.Kind = options.Kind.auto,
+    scale: options.Scale = options.Scale.auto,
+    groups: Any = None,
 ) -> Any:
     """Fit a pipeline that ends in an ensemble of networks or boosted trees to a table."""
+    from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
 
     if time_budget is not None and estimator == options.Kind.trees:
@@ -145,13 +193,65 @@ def fitted(
             "--time-budget sets the training time of networks and does not apply to trees; leave it out"
         )
     kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
-    model = levelhead.tabular_pipeline(make(kind.value, n_members=members, random_state=seed))
+    transform = None if scale == options.Scale.linear else scale.value
+    model = levelhead.tabular_pipeline(
+        make(kind.value, n_members=members, random_state=seed, target_transform=transform)
+    )
+    given = fit_parameters(model, groups=groups)
     with screen.busy(f"fitting {members} members to {len(table.y):,} rows"):
         if time_budget is None:
-            return model.fit(table.X, table.y)
-        from levelhead.budget import fit_within
+            model.fit(table.X, table.y, **given)
+        else:
+            from levelhead.budget import fit_within
 
-        return fit_within(model, table.X, table.y, time_budget)
+            fit_within(model, table.X, table.y, time_budget, **given)
+    return _with_formats(table.formats, model)
+
+
+def rows_together(table: tables.TrainingTable, group: str | None, time_column: str | None, data: Path) -> Any:
+    """The groups of the rows: entries of a column, or blocks of time."""
+    if group is not None and time_column is not None:
+        raise ValueError("--group and --time exclude each other; give one of them")
+    name = group if group is not None else time_column
+    if name is None:
+        return None
+    raw = tables.choose(table.frame, [name], data)[name].iloc[table.row - 1]
+    if group is not None:
+        return raw.to_numpy()
+    from levelhead.auditing import time_blocks
+
+    return time_blocks(table.X.get(name, raw).to_numpy())
+
+
+def scale_text(model: Any) -> str:
+    """The scale of the labels and the reason for it."""
+    return str(getattr(model[-1], "target_transform_reason_", "linear scale"))
+
+
+def _with_formats(formats: tables.TableFormats, model: Any) -> Any:
+    """A fitted pipeline that takes raw tables: what was learnt about their columns comes first."""
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("formats", formats), *model.steps])
+
+
+def about_table(table: tables.TrainingTable) -> dict[str, Any]:
+    """How many labels were used, what was assumed, and what is odd about the data, for JSON."""
+    return {
+        "labels_given": table.labels_given,
+        "labels_judged": table.labels_judged,
+        "probable_codes_for_missing": [
+            {"label": label, "count": count} for label, count in table.target_codes.items()
+        ],
+        "remarks": table.remarks,
+        "quality": [asdict(found) for found in table.quality],
+    }
+
+
+def note_about(table: tables.TrainingTable, *more: str) -> None:
+    """Print what was assumed, and what is odd about the data."""
+    for remark in (*table.remarks, *(found.text for found in table.quality), *more):
+        screen.note(remark)
 
 
 def estimator_text(model: Any) -> str:
@@ -161,14 +261,68 @@ def estimator_text(model: Any) -> str:
     return str(getattr(last, "reason_", None) or names[type(last).__name__])
 
 
+class _Reader:
+    """Reads chunks of a table by what a model has learnt about its columns, and counts what it cannot read."""
+
+    def __init__(self, model: Any, settings: dict[str, Any], data: Path) -> None:
+        known = _formats(model)
+        self._formats = known if known is None else known.rewritten(**settings)
+        self._model, self._settings, self.data = model, settings, data
+        self._unreadable: dict[str, int] = {}
+
+    def inputs(self, piece: Any) -> Any:
+        """The features of a chunk."""
+        if self._formats is None:
+            self._formats = _formats_for(self._model, piece, self._settings, self.data)
+        tables.choose(piece, list(self._formats.columns_), self.data)
+        read = self._formats.convert(piece)
+        for name, places in read.unreadable.items():
+            self._unreadable[name] = self._unreadable.get(name, 0) + len(places)
+        return read.frame
+
+    def remarks(self) -> list[str]:
+        """One sentence for each column with cells that could not be read."""
+        return [
+            f"{name}: {n:,} cells that could not be read are missing" for name, n in self._unreadable.items()
+        ]
+
+
+def _formats(model: Any) -> tables.TableFormats | None:
+    """What a model has learnt about raw columns; None for models of version 0.1 and from Python."""
+    first = model.steps[0][1] if hasattr(model, "steps") else None
+    return first if isinstance(first, tables.TableFormats) else None
+
+
+def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
+    """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
+    known = _formats(model)
+    if known is None:
+        raise ValueError(f"{path} does not hold the formats of its table; fit it again with levelhead fit")
+    return known
+
+
+def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> tables.TableFormats:
+    """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
+    inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
+    formats = tables.TableFormats(**settings).fit(inputs)
+    formats.columns_ = {
+        name: form._replace(kind="text") if form.date is not None else form
+        for name, form in formats.columns_.items()
+    }
+    return formats
+
+
 def _prediction_frame(
-    model: Any, piece: Any, data: Path, id_column: str | None, coverage: float, rows_before: int
+    model: Any, reader: _Reader, piece: Any, id_column: str | None, coverage: float, rows_before: int
 ) -> Any:
     """A frame with one row for each row of a chunk of the table."""
     import pandas as pd
 
+    data = reader.data
     result = pd.DataFrame(
-        _prediction_columns(_prediction(model, piece, data), coverage) if len(piece) else _NO_ROWS
+        _prediction_columns(_prediction(model, reader.inputs(piece), data), coverage)
+        if len(piece)
+        else _NO_ROWS
     )
     if id_column is None:
         result.insert(0, "row", np.arange(rows_before + 1, rows_before + len(piece) + 1))

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,10 +15,65 @@ class Kind(StrEnum):
     trees = "trees"
 
 
+class Scale(StrEnum):
+    """Scales of the labels."""
+
+    auto = "auto"
+    linear = "linear"
+    log = "log"
+
+
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Table: CSV (any separator, may be compressed) or Parquet.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Table: CSV (any separator and encoding, may be compressed), Parquet (file or folder), a workbook, "
+        "JSON lines, or - for standard input.",
+    ),
+]
+Decimal = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--decimal", metavar="[COLUMN=]MARK", help="Decimal mark, . or , (default: learnt); may be repeated."
+    ),
+]
+Thousands = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--thousands",
+        metavar="[COLUMN=]MARK",
+        help="Mark between groups of digits, or `none` (default: learnt); may be repeated.",
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="[COLUMN=]NUMBER",
+        help="Number that stands for a missing value, or `none` (default: found); may be repeated.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Encoding of a text file (default: detected)."),
+]
+Sheet = Annotated[str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of a workbook.")]
+AllowMissingLabels = Annotated[
+    bool,
+    typer.Option(
+        "--allow-missing-labels", help="Go on if more than a fifth of the labels are missing or not numbers."
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `levelhead fit`.")]
+FittedModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Judge by this model file instead of fitting anew, for example after repairs; rows and labels that the "
+        "model was fitted to are judged by models that were not trained on them.",
+    ),
+]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")]
 IdColumn = Annotated[
     str | None,
@@ -44,6 +99,26 @@ Estimator = Annotated[
     typer.Option(
         "--estimator",
         help="Networks, boosted trees, or (auto) the best of both, and of their combination, on held-out rows.",
+    ),
+]
+Scale_ = Annotated[
+    Scale,
+    typer.Option(
+        "--scale", help="Scale on which labels are learnt and judged; auto chooses one on held-out rows."
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN",
+        help="Rows with equal entries belong together, as visits of one patient; not used as a feature.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time", metavar="COLUMN", help="Time of each row: rows that follow each other belong together."
     ),
 ]
 Seed = Annotated[
@@ -80,3 +155,41 @@ PredictionFile = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+_MARKS = {".": ".", ",": ",", "'": "'", " ": " ", "none": ""}
+
+
+def number_settings(
+    decimal: list[str] | None, thousands: list[str] | None, missing: list[str] | None
+) -> dict[str, Any]:
+    """The options about numbers, as `levelhead.tables` takes them."""
+    return {
+        "decimal": _by_column("--decimal", decimal, (".", ",")),
+        "thousands": _by_column("--thousands", thousands, tuple(_MARKS)),
+        "missing": _codes(missing),
+    }
+
+
+def _by_column(option: str, given: list[str] | None, allowed: tuple[str, ...]) -> dict[str, str] | None:
+    """Marks by column; * stands for all others."""
+    marks = {}
+    for entry in given or ():
+        column, _, mark = entry.rpartition("=")
+        if mark not in allowed:
+            raise ValueError(f"{option} is {mark!r}; give one of {' '.join(map(repr, allowed))}")
+        marks[column or "*"] = _MARKS[mark]
+    return marks or None
+
+
+def _codes(given: list[str] | None) -> Any:
+    codes: dict[str, list[float]] = {}
+    for entry in given or ():
+        column, _, number = entry.rpartition("=")
+        known = codes.setdefault(column or "*", [])
+        if number == "none":
+            continue
+        try:
+            known.append(float(number))
+        except ValueError:
+            raise ValueError(f"--missing is {number!r}; give a number, or none") from None
+    return codes or "auto"

@@ -123,7 +123,10 @@ def time_blocks(time: ArrayLike, n_blocks: int = 20) -> NDArray[np.int64]:
     [0, 0, 0, 1, 1, 1]
     """
     given = np.asarray(time)
-    missing = np.array([entry is None or entry != entry for entry in given.tolist()])
+    if given.dtype.kind in "mM":
+        missing = np.isnat(given)
+    else:
+        missing = np.array([entry is None or entry != entry for entry in given.tolist()])
     if missing.any():
         raise ValueError(
             f"time has {missing.sum()} missing entries (first at row {np.flatnonzero(missing)[0]}); give every row a "

@@ -12,10 +12,10 @@ from levelhead.estimators._inputs import explained
 from levelhead.estimators._out_of_fold import Folds, Splitting, assign
 from levelhead.estimators._preparation import Rows
 from levelhead.estimators._types import FloatArray, Table, Weights
-from levelhead.tables import encoding, frames
-from levelhead.tables.columns import Columns
-from levelhead.tables.encoding import CrossFitted, Encoding
-from levelhead.tables.features import Reader
+from levelhead.tables.encoding import frames, inputs
+from levelhead.tables.encoding.columns import Columns
+from levelhead.tables.encoding.features import Reader
+from levelhead.tables.encoding.inputs import CrossFitted, Encoding
 
 _FOLDS = 5  # in which labels are compared with the medians of their level
 _TYPES = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
@@ -139,7 +139,7 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         if columns is None:
             return y
         folds = assign(rows, _FOLDS, Splitting(), X, y)
-        found = encoding.find_repetition(X, y, rows.index, folds, columns)
+        found = inputs.find_repetition(X, y, rows.index, folds, columns)
         if found is None:
             return y
         self._only_column = found.column
@@ -151,7 +151,7 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         if self.columns_ is None and (self._reader == "trees" or not np.isnan(X).any()):
             return  # the models can use the table as it is
         center, spread = _preparation.target_scale(labels, rows, "robust")
-        self.encoding_ = encoding.learn(
+        self.encoding_ = inputs.learn(
             X,
             labels,
             rows.index,
@@ -175,7 +175,7 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
 
     def _cross_fitted(self, table: TrainingTable, without: int | None = None) -> CrossFitted:
         assert self.encoding_ is not None
-        return encoding.cross_fitted(
+        return inputs.cross_fitted(
             self.encoding_, table.X, table.labels, table.rows.index, table.folds, without
         )
 

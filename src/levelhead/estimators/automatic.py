@@ -23,7 +23,7 @@ from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTra
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
-from levelhead.tables import frames
+from levelhead.tables.encoding import frames
 
 Fitted = GCPRegressor | GCPBoostingRegressor
 _TRIAL_ROWS = 3000  # used to compare networks and trees; more would take long and change little

@@ -27,8 +27,8 @@ from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTra
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
 from levelhead.prediction.calibration import IDENTITY, calibrate
-from levelhead.tables import frames
-from levelhead.tables.columns import Columns
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.columns import Columns
 
 _FOLDS = 5
 

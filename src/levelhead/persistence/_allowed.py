@@ -26,6 +26,7 @@ def _names(listed: Mapping[str, str]) -> frozenset[str]:
 
 _CLASSES = _names(
     {
+        "levelhead.tables": "TableFormats",
         "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
         "sklearn.decomposition": "PCA TruncatedSVD",
         "sklearn.feature_extraction.text": "CountVectorizer TfidfTransformer TfidfVectorizer",
@@ -81,11 +82,12 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.audits.audit.JudgedScale": None,
         "levelhead.prediction.LogTransform": None,
         "levelhead.prediction.MonotoneTransform": None,
-        "levelhead.tables.columns.Column": None,
-        "levelhead.tables.columns.Columns": None,
-        "levelhead.tables.encoding.Encoding": None,
-        "levelhead.tables.features.Feature": None,
-        "levelhead.tables.encoding.Offset": None,
+        "levelhead.tables.encoding.columns.Column": None,
+        "levelhead.tables.encoding.columns.Columns": None,
+        "levelhead.tables.encoding.inputs.Encoding": None,
+        "levelhead.tables.encoding.features.Feature": None,
+        "levelhead.tables.encoding.inputs.Offset": None,
+        "levelhead.tables.ColumnFormat": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from levelhead.persistence import _allowed, _records, _soundness
+from levelhead.persistence import _allowed, _records, _soundness, _version_0_1
 from levelhead.persistence._archive import ModelFileError
 
 _BUILTINS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, object)}
@@ -221,9 +221,9 @@ class Decoder:
     def _record(self, name: str, fields: dict[str, Any]) -> Any:
         cls = _allowed.resolve(name, _allowed.RECORDS)
         expected, fields = _allowed.parts(name, cls), _allowed.today(name, fields)
-        if set(fields) != set(expected):
+        arguments = _version_0_1.converted(cls, {k: self.decode(v) for k, v in fields.items()})
+        if set(arguments) != set(expected):
             raise ModelFileError(f"{name} has the fields {', '.join(fields)}; needed: {', '.join(expected)}")
-        arguments = {k: self.decode(v) for k, v in fields.items()}
         _records.check_fields(cls, arguments)
         record = cls(**arguments)
         _records.check_record(record)

@@ -37,10 +37,11 @@ from levelhead.persistence._checks import (
 from levelhead.persistence._records import is_scale
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import Calibration
-from levelhead.tables.columns import Columns
-from levelhead.tables.encoding import Encoding
-from levelhead.tables.features import STATISTICS
-from levelhead.tables.levels import FIRST
+from levelhead.tables import ColumnFormat, TableFormats
+from levelhead.tables.encoding.columns import Columns
+from levelhead.tables.encoding.features import STATISTICS
+from levelhead.tables.encoding.inputs import Encoding
+from levelhead.tables.encoding.levels import FIRST
 
 _MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for a prediction
 
@@ -91,6 +92,15 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "comparison_": optional(of(Comparison)),
                 "chosen_": one_of("network", "trees", "both"),
                 "reason_": is_text,
+            },
+        ),
+        TableFormats: (
+            "columns_",
+            {
+                "columns_": lambda columns: _are_formats(columns),
+                "target_": lambda columns: _are_formats(columns) and len(columns) <= 1,
+                "remarks_": each(list, is_text),
+                "n_features_in_": whole(),
             },
         ),
         CleanedRegressor: (
@@ -146,6 +156,12 @@ def is_fitted(model: Any) -> bool:
 def _are_fitted(models: Any, *kinds: type) -> bool:
     one_or_two = type(models) is list and 1 <= len(models) <= 2
     return one_or_two and all(isinstance(model, kinds) and is_fitted(model) for model in models)
+
+
+def _are_formats(columns: Any) -> bool:
+    return type(columns) is dict and all(
+        type(name) is str and type(form) is ColumnFormat for name, form in columns.items()
+    )
 
 
 def _rows_agree(model: Any) -> bool:
@@ -215,6 +231,7 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         AutoRegressor: lambda model: (
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
         ),
+        TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,
     }
 )

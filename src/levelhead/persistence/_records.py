@@ -44,9 +44,11 @@ from levelhead.prediction import (
     YeoJohnsonTransform,
 )
 from levelhead.prediction.calibration import Calibration
-from levelhead.tables.columns import KINDS, Column, Columns
-from levelhead.tables.encoding import Encoding, Offset
-from levelhead.tables.features import FEATURES, LEAST_VALUES, Feature
+from levelhead.tables import ColumnFormat
+from levelhead.tables.dates import FORMATS as DATE_FORMATS
+from levelhead.tables.encoding.columns import KINDS, Column, Columns
+from levelhead.tables.encoding.features import FEATURES, LEAST_VALUES, Feature
+from levelhead.tables.encoding.inputs import Encoding, Offset
 
 _TINY, _HUGE = 1e-300, 1e300
 _TRIED = np.array([0.5, 1.0, 2.0])
@@ -68,6 +70,7 @@ _per_row: Check = lambda value: type(value) is np.ndarray and value.dtype == np.
 is_scale: Check = lambda value: type(value) in (LogTransform, MonotoneTransform, YeoJohnsonTransform)
 _level: Check = lambda value: type(value) in (str, bool, int, float) and value == value
 _places: Check = lambda value: _floats(value) and len(value) >= LEAST_VALUES["location"]
+_pair: Check = lambda value: each(tuple, number(0, 1))(value) and len(value) == 2
 
 FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
     {
@@ -92,6 +95,15 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         },
         Shape: {"offset": number(-100, 100), "slope": number(-100, 100), "log_alpha": number(-100, 100)},
         Forest: {"n_features": whole(1), "text": is_text},
+        ColumnFormat: {
+            "kind": one_of("number", "date", "text", "other"),
+            "decimal": one_of(".", ","),
+            "grouping": one_of("", ",", ".", "'", " "),
+            "unit": is_text,
+            "bare": is_flag,
+            "date": optional(one_of(*DATE_FORMATS)),
+            "codes": each(tuple, number()),
+        },
         Scale: {
             "center": lambda value: number()(value) or _floats(value),
             "spread": lambda value: _positive(value) or (_floats(value) and bool((value > 0).all())),
@@ -101,12 +113,17 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         ContaminationEstimate: {
             "contamination": number(0, 1),
             "standard_error": is_number,
-            "scale": number(1e-140, 1e140),
+            "contamination_interval": _pair,
+            "standing_out": number(0, 1),
+            "standing_out_interval": _pair,
+            "variance_ratio": _positive,
             "tail": number(0, 0.49),
-            "background": number(0, 1),
-            "slope": number(0, 1000),
-            "window": _positive,
+            "center": number(-1e140, 1e140),
+            "scale": number(1e-140, 1e140),
+            "knots": each(tuple, number(-1000, 1000), least=2),
+            "odds": each(tuple, number()),
             "n": whole(1),
+            "warnings": each(tuple, is_text),
         },
         Column: {
             "name": is_text,
@@ -152,6 +169,10 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "alpha": _per_row,
             "separation": of(ContaminationEstimate),
             "false_alarm_rate": number(0, 1),
+            "log_odds": array(np.float64),
+            "is_code": array(np.bool_),
+            "warnings": each(tuple, is_text),
+            "index": optional(lambda value: type(value) is np.ndarray and value.ndim == 1),
         },
     }
 )
@@ -205,9 +226,14 @@ def _state_fits(network: Network) -> bool:
     return state is None or state.first.shape == state.second.shape == (n_free,)
 
 
+_NOT_PER_ROW = ("separation", "false_alarm_rate", "warnings", "index")
+
+
 def _rows_agree(audit: Audit) -> bool:
     arrays = [audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.alpha]
     arrays += [] if audit.scale is None else [audit.scale.predicted, audit.scale.std]
+    arrays = [getattr(audit, name) for name in FIELDS[Audit] if name not in _NOT_PER_ROW]
+    arrays += [] if audit.index is None else [audit.index]
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 
 
@@ -235,5 +261,9 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         ),
         Encoding: _columns_exist,
         MonotoneTransform: _inverts,
+        ColumnFormat: lambda column: column.decimal != column.grouping,
+        ContaminationEstimate: lambda fit: (
+            len(fit.knots) == len(fit.odds) and bool((np.diff(fit.knots) > 0).all())
+        ),
     }
 )

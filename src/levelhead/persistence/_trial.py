@@ -30,6 +30,7 @@ from levelhead.estimators import AutoRegressor, CleanedRegressor
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._estimators import is_fitted
+from levelhead.tables import TableFormats
 
 _NUMBERS = (1.0, 0.5, 2.0)
 _TEXT = "some words"
@@ -123,6 +124,9 @@ def _tables(model: Any) -> list[Any]:
 def _first(model: Any) -> Any:
     """The part of a pipeline that gets the input."""
     while isinstance(model, (Pipeline, FeatureUnion)):
+        if isinstance(model, Pipeline) and type(model.steps[0][1]) is TableFormats and len(model.steps) > 1:
+            model = model.steps[1][1]  # takes what it would make of raw text, too
+            continue
         model = model.steps[0][1] if isinstance(model, Pipeline) else model.transformer_list[0][1]
     return model
 

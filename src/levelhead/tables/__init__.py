@@ -1,6 +1,25 @@
-"""Reading tables: file formats, separators and number formats, and which columns are features."""
+"""Reading tables: files → columns with a meaning, and what is odd about them."""
 
-from levelhead.tables.dialect import TableError
-from levelhead.tables.reading import TrainingTable, choose, pieces, read, training_table
+from levelhead.tables.columns import ColumnFormat
+from levelhead.tables.errors import TableError
+from levelhead.tables.missing import Code
+from levelhead.tables.quality import Finding
+from levelhead.tables.reading import RawTable, choose, pieces, read, read_raw
+from levelhead.tables.schema import Converted, TableFormats
+from levelhead.tables.training import TrainingTable, training_table
 
-__all__ = ["TableError", "TrainingTable", "choose", "pieces", "read", "training_table"]
+__all__ = [
+    "Code",
+    "ColumnFormat",
+    "Converted",
+    "Finding",
+    "RawTable",
+    "TableError",
+    "TableFormats",
+    "TrainingTable",
+    "choose",
+    "pieces",
+    "read",
+    "read_raw",
+    "training_table",
+]

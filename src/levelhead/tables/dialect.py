@@ -1,71 +1,69 @@
-"""Detects how a text table is written: compression, encoding, separator, decimal mark."""
+"""How a text table is written: encoding, line ends, separator, names of the columns."""
 
-import bz2
 import csv
-import gzip
 import io
-import lzma
 import re
-import zipfile
-from collections import Counter
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
-_SAMPLE = 1 << 18  # bytes looked at
-_SEPARATORS = (",", ";", "\t", "|")
-_SPACES = r"\s+"
-_MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\xfd7zXZ\x00": "xz",
-    b"PK\x03\x04": "zip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
-_OPENERS: dict[str, Any] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
-# Cells that can only be meant one way: 0,5 and 1.234,5 on one side, 0.5 and 1,234.5 on the other.
-_COMMA_CELL = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,}))")
-_POINT_CELL = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))([eE][+-]?\d+)?")
+from levelhead.tables import encodings
+from levelhead.tables.errors import TableError, cell_text
+from levelhead.tables.sources import Source
+
+BLANKS = " +"  # stands for one or more blanks or tabs between cells
+_NOWHERE = "\x1f"  # separates nothing, in a file of one column
+_SEPARATORS = (",", ";", "\t", "|", "~", "^", "\x01", "\x1e", ":")
+_NUMBER = re.compile(r"[\s\d.,'+-]*\d[\s\d.,'+-]*(?:[eE][+-]?\d+)?")
+_BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t]*\r?\n")
 
 
-class TableError(ValueError):
-    """A file that cannot be read as a table; the message says what to do."""
-
-
-class Dialect(NamedTuple):
+class Layout(NamedTuple):
     """How a text table is written.
 
     Attributes
     ----------
-    compression : str or None
-        Compression, by its name in pandas.
     encoding : str
         Encoding of the text.
+    line_end : bytes
+        A line feed, or a carriage return where that ends the lines.
     separator : str
-        One character, or a regular expression for blanks.
-    decimal : {".", ","}
-        Decimal mark.
+        One character, or `BLANKS`.
+    names : tuple of str
+        What the header says about each cell of a row; empty where it says nothing.
+    header_lines : int
+        Lines up to the end of the header.
+    regular : bool
+        Whether a fast reader splits it correctly: quotation marks only around cells, and no empty lines.
+    remarks : tuple of str
+        What was assumed.
     ragged_end : bool
-        Whether every line ends with an extra separator.
+        Whether every row ends with a separator, and the last name is empty for that reason.
     """
 
-    compression: str | None
     encoding: str
+    line_end: bytes
     separator: str
-    decimal: str
-    ragged_end: bool
+    names: tuple[str, ...]
+    header_lines: int
+    regular: bool
+    remarks: tuple[str, ...]
+    ragged_end: bool = False
 
 
-def detect(path: Path) -> Dialect:
-    """Detect the dialect of a file from its first 256 kB.
+def detect(source: Source, encoding: str | None = None) -> Layout:
+    """Find out how a file is written; encoding and quotation marks are checked over the whole file.
 
     Parameters
     ----------
-    path : Path
+    source : Source
         Text table, possibly compressed.
+    encoding : str or None, default=None
+        Encoding, if it is known.
 
     Returns
     -------
-    Dialect
+    Layout
         How the table is written.
 
     Raises
@@ -73,128 +71,167 @@ def detect(path: Path) -> Dialect:
     TableError
         If the file is empty, damaged, has no header or is not text.
     """
-    compression = compression_of(path)
-    sample, complete = _sample(path, compression)
-    encoding = _encoding(sample)
-    text = sample.decode(encoding, errors="replace")
-    if "\0" in text:
-        raise TableError(f"{path} is not a text file: it contains zero bytes; give CSV or Parquet")
-    if not complete:
-        text = text[: text.rfind("\n") + 1] or text  # the last line may be cut
-    try:
-        separator, rows = _separator(text)
-    except csv.Error as error:
-        raise TableError(
-            f"{path} cannot be split into cells ({error}); is a closing quotation mark missing?"
-        ) from error
-    if not rows:
-        raise TableError(f"{path} is empty")
-    header, body = rows[0], rows[1:]
-    if all(_is_number(cell) for cell in header):
-        raise TableError(
-            f"{path} has no header: its first line contains only numbers; add a line with the column names"
-        )
-    extra = {len(row) for row in body} == {len(header) + 1} and not any(row[-1].strip() for row in body)
-    return Dialect(compression, encoding, separator, _decimal(body), extra)
+    found, remarks = (encoding, []) if encoding is not None else _encoding(source)
+    start = bytearray()
+    for block in encodings.decoded(_content(source), found, source.name):
+        start += block
+        if len(start) >= encodings.SAMPLE:
+            break
+    if b"\0" in start:
+        raise TableError(f"{source.name} is not a text file: it contains zero bytes; give CSV or Parquet")
+    line_end = b"\n" if b"\n" in start or b"\r" not in start else b"\r"
+    text = bytes(start).replace(b"\r", b"\n") if line_end == b"\r" else bytes(start)
+    with long_cells(len(text)):
+        separator, names, lines, ragged = _structure(_whole_rows(text), source.name)
+    layout = Layout(found, line_end, separator, names, lines, False, tuple(remarks), ragged)
+    return layout._replace(regular=separator != BLANKS and _is_regular(source, layout))
 
 
-def compression_of(path: Path) -> str | None:
-    """Detect the compression of a file by its first bytes, whatever its name.
+def utf8(source: Source, layout: Layout) -> Iterator[tuple[bytes, float]]:
+    """The text in UTF-8 with line feeds, in blocks of whole rows, each with the fraction of the file.
 
     Parameters
     ----------
-    path : Path
-        File.
+    source : Source
+        Text table.
+    layout : Layout
+        How it is written.
 
-    Returns
-    -------
-    str or None
-        Name of the compression, or None.
+    Yields
+    ------
+    tuple of bytes and float
+        A block of whole rows, and the fraction of the file that has been read.
     """
-    with path.open("rb") as file:
-        start = file.read(8)
-    for magic, name in _MAGIC.items():
-        if start.startswith(magic):
-            return name
-    return None
+    share = 0.0
+
+    def content() -> Iterator[bytes]:
+        nonlocal share
+        for block, read in source.blocks():
+            share = read
+            yield block
+
+    rest = b""
+    for block in encodings.decoded(content(), layout.encoding, source.name):
+        rest += block.replace(b"\r", b"\n") if layout.line_end == b"\r" else block
+        end = _end_of_rows(rest)
+        if end:
+            yield rest[:end], share
+            rest = rest[end:]
+    if rest:
+        yield rest, 1.0
 
 
-def _sample(path: Path, compression: str | None) -> tuple[bytes, bool]:
-    try:
-        with _opened(path, compression) as file:
-            sample = file.read(_SAMPLE)
-            return sample, len(sample) < _SAMPLE
-    except (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise TableError(f"{path} is damaged or truncated ({error})") from error
+def _content(source: Source) -> Iterator[bytes]:
+    return (block for block, _ in source.blocks())
 
 
-def _opened(path: Path, compression: str | None) -> Any:
-    if compression is None:
-        return path.open("rb")
-    if compression in _OPENERS:
-        return _OPENERS[compression](path, "rb")
-    if compression == "zip":
-        archive = zipfile.ZipFile(path)
-        names = archive.namelist()
-        if len(names) != 1:
-            found = (
-                "an Excel workbook" if "[Content_Types].xml" in names else f"an archive of {len(names)} files"
-            )
-            raise TableError(f"{path} is {found}, not one table; save it as CSV or Parquet")
-        return archive.open(names[0])
-    raise TableError(f"{path} is compressed with {compression}, which is not supported; use gzip")
+def _encoding(source: Source) -> tuple[str, list[str]]:
+    start = next(_content(source), b"")
+    known = encodings.marked(start[: encodings.SAMPLE])
+    if known is not None:
+        return known, []
+    if encodings.is_utf8(_content(source)):
+        return "utf-8", []
+    name = encodings.guessed(start[: encodings.SAMPLE])
+    return name, [f"the text was read as {name}, because it is not UTF-8; --encoding sets another encoding"]
 
 
-def _encoding(sample: bytes) -> str:
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    try:
-        sample[:-4].decode("utf-8-sig")  # the last letter may be cut
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8-sig"
+def _end_of_rows(text: bytes) -> int:
+    """The end of the last line that does not end within quotation marks."""
+    end, quotes = text.rfind(b"\n") + 1, 0
+    while end:
+        quotes = text.count(b'"', 0, end)
+        if quotes % 2 == 0:
+            return end
+        end = text.rfind(b"\n", 0, text.rfind(b'"', 0, end)) + 1
+    return 0
 
 
-def _separator(text: str) -> tuple[str, list[list[str]]]:
-    """The separator that splits most lines into the same number of cells, and the lines so split."""
-    best: tuple[float, int, str, list[list[str]]] | None = None
-    for separator in _SEPARATORS:
-        rows = _cells(text, separator)
-        agreement, width = _agreement(rows)
-        if width > 1 and (best is None or (agreement, width) > best[:2]):
-            best = agreement, width, separator, rows
-    if best is not None and best[0] > 0.5:
-        return best[2], best[3]
-    rows = [line.split() for line in text.splitlines() if line.strip()]
-    agreement, width = _agreement(rows[1:] or rows)  # a header may lack the name of the index
-    if width > 1 and agreement == 1 and width - len(rows[0]) in (0, 1):
-        return _SPACES, rows
-    return ",", _cells(text, ",")
+def _whole_rows(sample: bytes) -> str:
+    """The text without its last line, which may be cut."""
+    if len(sample) >= encodings.SAMPLE:
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    return sample.decode("utf-8", errors="ignore")
 
 
-def _cells(text: str, separator: str) -> list[list[str]]:
-    """The lines that are not empty, split."""
-    return [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(map(str.strip, row))]
-
-
-def _agreement(rows: list[list[str]]) -> tuple[float, int]:
-    """Share of the lines that have the commonest number of cells, and that number."""
-    if not rows:
-        return 0.0, 0
-    width, count = Counter(map(len, rows)).most_common(1)[0]
-    return count / len(rows), width
-
-
-def _decimal(body: list[list[str]]) -> str:
-    cells = [cell.strip() for row in body for cell in row]
-    commas = sum(_COMMA_CELL.fullmatch(cell) is not None for cell in cells)
-    points = sum(_POINT_CELL.fullmatch(cell) is not None for cell in cells)
-    return "," if commas > points else "."
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
+def _is_regular(source: Source, layout: Layout) -> bool:
+    mark = re.escape(layout.separator.encode())
+    cell = re.compile(rb'(?:(?<=[\n%b])|\A)"(?:[^"]|"")*"(?=%b|\r?\n|\r?\Z)' % (mark, mark))
+    for block, _ in utf8(source, layout):
+        if b"\n\n" in block or b"\n\r\n" in block or block[:1] == b"\n" or b"\0" in block:
+            return False
+        if _BLANK_LINE.search(block[:1000]):
+            return False
+        if b'"' in block and b'"' in cell.sub(b"", block):
+            return False
     return True
+
+
+@contextmanager
+def long_cells(limit: int) -> Iterator[None]:
+    """Let cells be longer than the csv module allows by default."""
+    before = csv.field_size_limit(max(limit, csv.field_size_limit()))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _structure(text: str, name: str) -> tuple[str, tuple[str, ...], int, bool]:
+    """The separator, the names, the lines up to the end of the header, and whether rows end with a separator."""
+    separator = _separator(text)
+    rows = list(_rows(text, separator))
+    if not rows:
+        raise TableError(f"{name} is empty")
+    header, lines = rows[0]
+    if all(_NUMBER.fullmatch(cell) for cell in header):
+        raise TableError(
+            f"{name} has no header: its first line contains only numbers ({cell_text(header[0])}, …); add a "
+            "line with the column names"
+        )
+    widths = {len(row) for row, _ in rows[1:]}
+    names, ragged = [cell.strip() for cell in header], False
+    if widths == {len(header) + 1}:
+        if separator == BLANKS:  # as R writes tables: the index has no name
+            names = ["", *names]
+        elif not any(row[-1].strip() for row, _ in rows[1:]):
+            names, ragged = [*names, ""], True
+    return separator, tuple(names), lines, ragged
+
+
+def _separator(text: str) -> str:
+    """The separator that splits header and rows into the same number of cells, for most of the rows."""
+    best = (-1.0, 0, _NOWHERE)
+    for separator in _SEPARATORS:
+        rows = [row for row, _ in _rows(text, separator)]
+        if not rows or len(rows[0]) < 2:
+            continue
+        width = len(rows[0])
+        fits = sum(len(row) == width or (len(row) == width + 1 and not row[-1].strip()) for row in rows[1:])
+        found = (fits / max(len(rows) - 1, 1), width, separator)
+        best = max(best, found, key=lambda entry: entry[:2])
+    if best[0] <= 0.5 and _is_blank_separated(text):
+        return BLANKS
+    return best[2]
+
+
+def _is_blank_separated(text: str) -> bool:
+    rows = [row for row, _ in _rows(text, BLANKS)]
+    widths = {len(row) for row in rows[1:]} or {len(rows[0]) if rows else 0}
+    return len(widths) == 1 and max(widths) > 1 and max(widths) - len(rows[0]) in (0, 1)
+
+
+def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
+    """The rows that are not empty, split, each with the number of its last line."""
+    if separator == BLANKS:
+        for number, line in enumerate(text.splitlines(), start=1):
+            if line.strip():
+                yield line.split(), number
+        return
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    try:
+        for row in reader:
+            if any(map(str.strip, row)):
+                yield row, reader.line_num
+    except csv.Error:  # a lone carriage return: the rows so far show the structure
+        return

@@ -33,7 +33,7 @@ from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
-from levelhead.tables.columns import Columns
+from levelhead.tables.encoding.columns import Columns
 from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance
 

@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from levelhead.tables import frames
-from levelhead.tables.columns import UNKNOWN, Columns
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.columns import UNKNOWN, Columns
 
 N = 6
 CELLS = {

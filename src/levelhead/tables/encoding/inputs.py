@@ -1,4 +1,4 @@
-"""From a table of numbers, codes and days (`levelhead.tables.columns`) to the inputs of a model.
+"""From a table of numbers, codes and days (`levelhead.tables.encoding.columns`) to the inputs of a model.
 
 Trees get numbers with their gaps, codes of categories, and parts of dates. Networks get numbers with gaps filled by
 the median and an indicator of the gap, indicators of few levels, and robust statistics of the labels of many levels.
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
-from levelhead.tables.columns import Column, Columns
-from levelhead.tables.features import FEATURES, STATISTICS, Feature, Reader, features_of
-from levelhead.tables.levels import FIRST, LevelStatistics, level_statistics, places
+from levelhead.tables.encoding.columns import Column, Columns
+from levelhead.tables.encoding.features import FEATURES, STATISTICS, Feature, Reader, features_of
+from levelhead.tables.encoding.levels import FIRST, LevelStatistics, level_statistics, places
 
 _EXPLAINED = (
     0.5  # an offset leaves at most this share of the typical deviation of labels, and else is not used

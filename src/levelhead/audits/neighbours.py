@@ -10,7 +10,7 @@ from levelhead._checks import FloatArray
 Index = NDArray[np.intp]
 
 
-def nearest(numbers: FloatArray, rows: Index, k: int) -> Index:
+def nearest(numbers: FloatArray, rows: Index, k: int, among: NDArray[np.bool_] | None = None) -> Index:
     """Find the nearest rows of each of `rows`.
 
     Each column is scaled by its standard deviation; a missing value is replaced by the mean.
@@ -23,6 +23,8 @@ def nearest(numbers: FloatArray, rows: Index, k: int) -> Index:
         Rows to find neighbours of.
     k : int
         Number of neighbours.
+    among : ndarray of bool of shape (n_samples,) or None, default=None
+        Rows that may be neighbours; by default all.
 
     Returns
     -------
@@ -31,14 +33,15 @@ def nearest(numbers: FloatArray, rows: Index, k: int) -> Index:
     """
     from sklearn.neighbors import NearestNeighbors
 
-    k = min(k, len(numbers) - 1)
+    pool = np.arange(len(numbers)) if among is None else np.flatnonzero(among)
+    k = min(k, len(pool) - 1)
     if not len(rows) or k < 1:
         return np.empty((len(rows), 0), dtype=np.intp)
     scaled = _scaled(numbers)
-    search: Any = NearestNeighbors(n_neighbors=k + 1).fit(scaled)
-    found = search.kneighbors(scaled[rows], return_distance=False)
+    search: Any = NearestNeighbors(n_neighbors=k + 1).fit(scaled[pool])
+    found = pool[search.kneighbors(scaled[rows], return_distance=False)]
     others = found != rows[:, None]
-    others[others.all(axis=1), -1] = False  # of many equal rows, the row itself may not be among those found
+    others[others.all(axis=1), -1] = False  # the row itself is not in the pool, or not among many equal rows
     return np.asarray(found[others].reshape(len(rows), k), dtype=np.intp)
 
 

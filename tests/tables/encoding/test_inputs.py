@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from levelhead.tables.columns import Columns
-from levelhead.tables.encoding import cross_fitted, find_repetition, learn
-from levelhead.tables.levels import level_statistics, places
+from levelhead.tables.encoding.columns import Columns
+from levelhead.tables.encoding.inputs import cross_fitted, find_repetition, learn
+from levelhead.tables.encoding.levels import level_statistics, places
 
 N, LEVELS = 400, 40
 RNG = np.random.default_rng(1)

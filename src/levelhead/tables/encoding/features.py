@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from levelhead._checks import FloatArray
-from levelhead.tables.columns import Kind
-from levelhead.tables.levels import FIRST, LevelStatistics, places
+from levelhead.tables.encoding.columns import Kind
+from levelhead.tables.encoding.levels import FIRST, LevelStatistics, places
 from levelhead.theory.elementary import cos_turns
 
 Reader = Literal["network", "trees"]
