@@ -13,7 +13,16 @@ import nox
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("cli", "tables", "dask", "plot", "boosting", "report", "test")  # not torch, which is gigabytes
+EXTRAS = (
+    "cli",
+    "tables",
+    "datasets",
+    "dask",
+    "plot",
+    "boosting",
+    "report",
+    "test",
+)  # not torch, which is gigabytes
 MAY_SKIP = {"LEVELHEAD_NO_SKIPS": ""}  # torch and the browser are not installed
 NEEDS_FILES = (
     "tests/docs/test_study_pages.py",
@@ -75,7 +84,7 @@ def smoke(session: nox.Session) -> None:
 def clients(session: nox.Session) -> None:
     """Libraries that build on ours and that no extra installs; with torch, so it downloads gigabytes."""
     wheel, _ = build(session)
-    session.install(f"{wheel}[test,torch]", "skpro", "lightning-uq-box", "torch-uncertainty", "timm")
+    session.install(f"{wheel}[test,torch,skpro]", "lightning-uq-box", "torch-uncertainty", "timm")
     came_from_the_wheel(session)
     # Their own warnings are not ours to fix.
     session.run("pytest", "-q", "-o", "filterwarnings=default", "tests/clients", env=MAY_SKIP)

@@ -30,16 +30,25 @@ def quick(monkeypatch):
     monkeypatch.setattr(automatic, "GCPBoostingRegressor", lambda **s: GCPBoostingRegressor(max_iter=40, **s))
 
 
+def stub(predicted, label_quality):
+    """What a comparison needs of an audit."""
+    return SimpleNamespace(judged=SimpleNamespace(predicted=predicted), label_quality=label_quality)
+
+
 class Recorder(BaseEstimator):
     """In place of a model: notes what it is fitted to and judged by, and expects 0 everywhere."""
 
     calls: ClassVar[list] = []
     separation_ = None
 
-    def __init__(self, n_members=1, random_state=None, n_jobs=None):
+    def __init__(self, n_members=1, target_transform=None, random_state=None, n_jobs=None):
         self.n_members, self.random_state, self.n_jobs = n_members, random_state, n_jobs
+        self.target_transform = target_transform
 
-    def fit(self, X, y, sample_weight=None):
+    def _chosen_scale(self, *_):
+        return None, "linear scale"
+
+    def fit(self, X, y, sample_weight=None, groups=None, cv=None):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         self.n_features_in_, self.rows = X.shape[1], X[:, 0]
         self.calls.append(("fit", X[:, 0].tolist(), np.asarray(weight).tolist(), self.random_state))
@@ -47,7 +56,7 @@ class Recorder(BaseEstimator):
 
     def audit(self, X, y):
         self.calls.append(("audit", X[:, 0].tolist(), self.rows.tolist()))
-        return SimpleNamespace(predicted_label=np.zeros(len(y)), label_quality=np.ones(len(y)))
+        return stub(np.zeros(len(y)), np.ones(len(y)))
 
 
 @pytest.fixture
@@ -96,7 +105,7 @@ def test_wrong_labels_count_for_neither_and_misunderstood_ones_for_both():
 def test_a_far_label_with_a_little_trust_does_not_outweigh_the_others():
     y = 0.1 * np.resize([1.0, -1.0], 100)
     y[0] = 1000
-    doubtful = SimpleNamespace(predicted_label=np.zeros(100), label_quality=np.append(0.01, np.ones(99)))
+    doubtful = stub(np.zeros(100), np.append(0.01, np.ones(99)))
     assert compare(y, [doubtful], [doubtful]).network == pytest.approx(0.1)
 
 
@@ -142,7 +151,7 @@ def test_what_is_steps_and_waves_gets_both(tmp_path, monkeypatch, quick):
 )
 def test_no_model_is_judged_by_rows_that_it_has_seen(recorded, n, kept, judged):
     rows = np.arange(float(n))[:, None]
-    AutoRegressor(n_members=1, random_state=0).fit(rows, np.zeros(n))
+    AutoRegressor(n_members=1, random_state=0).fit(rows, np.resize([0.0, 1.0], n))
     audits = [call[1:] for call in recorded if call[0] == "audit"]
     assert not any(set(held) & set(seen) for held, seen in audits)
     assert max(len(seen) for _, seen in audits) == kept
@@ -155,7 +164,9 @@ def test_a_seed_is_handed_on_and_decides_which_rows_are_held_out(recorded):
     held = {}
     for seed in (0, 0, 1):
         recorded.clear()
-        AutoRegressor(n_members=1, random_state=seed).fit(np.arange(2000.0)[:, None], np.zeros(2000))
+        AutoRegressor(n_members=1, random_state=seed).fit(
+            np.arange(2000.0)[:, None], np.resize([0.0, 1.0], 2000)
+        )
         found = next(call[1] for call in recorded if call[0] == "audit"), recorded[-1][-1]
         assert held.setdefault(seed, found) == found
     assert held[0][0] != held[1][0]
@@ -193,7 +204,9 @@ def test_rows_of_weight_0_are_not_among_the_wrong_labels(monkeypatch, quick):
 
 def test_models_are_compared_with_their_weights(recorded):
     weight = np.linspace(1, 2, 80)
-    AutoRegressor(n_members=1, random_state=0).fit(np.arange(80.0)[:, None], np.zeros(80), weight)
+    AutoRegressor(n_members=1, random_state=0).fit(
+        np.arange(80.0)[:, None], np.resize([0.0, 1.0], 80), weight
+    )
     for call in recorded:
         if call[0] == "fit":
             np.testing.assert_array_equal(call[2], weight[np.array(call[1], dtype=int)])
@@ -202,11 +215,9 @@ def test_models_are_compared_with_their_weights(recorded):
 def test_a_weight_of_three_counts_like_three_copies():
     rng = np.random.default_rng(0)
     y, weight = rng.normal(size=30), rng.integers(1, 4, 30)
-    audits = [
-        SimpleNamespace(predicted_label=rng.normal(size=30), label_quality=rng.random(30)) for _ in "ab"
-    ]
+    audits = [stub(rng.normal(size=30), rng.random(30)) for _ in "ab"]
     copies = [
-        SimpleNamespace(**{name: np.repeat(part, weight) for name, part in vars(audit).items()})
+        stub(np.repeat(audit.judged.predicted, weight), np.repeat(audit.label_quality, weight))
         for audit in audits
     ]
     one = compare(y, audits[:1], audits[1:], weight=weight.astype(float))

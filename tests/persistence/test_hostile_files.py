@@ -179,7 +179,7 @@ def test_settings_that_reach_out_of_the_file(good, tmp_path):
     refused(written(tmp_path / "m", document, good[1]), "memory")
 
 
-def test_the_answer_must_be_an_estimator(good, tmp_path):
+def test_the_loaded_object_must_be_an_estimator(good, tmp_path):
     refused(written(tmp_path / "m", good[0] | {"model": [1, 2]}, good[1]), "holds no estimator")
 
 
@@ -398,7 +398,7 @@ def test_nesting_without_end(good, tmp_path):
     refused(tmp_path / "m", "damaged")
 
 
-def test_another_version_of_scikit_learn_is_told(good, tmp_path):
+def test_another_version_of_scikit_learn_is_reported(good, tmp_path):
     document = copy.deepcopy(good[0])
     step(document, 0)["_sklearn_version"] = "1.6.0"
     path = written(tmp_path / "m", document, good[1])

@@ -225,7 +225,7 @@ def test_more_samples_of_the_weights_than_memory_holds(forged):
 
 
 @pytest.mark.parametrize("part", [Normalizer(), FunctionTransformer(np.tanh)], ids=["normalizer", "function"])
-def test_an_absurd_number_of_features(part, forged):
+def test_a_huge_number_of_features(part, forged):
     forge = lambda description, _: description["attributes"].update(n_features_in_=10**9)
     refused(forged(part.fit(X), forge), "n_features_in_")
 
@@ -421,7 +421,7 @@ def test_models_fitted_in_part_are_not_refused(tmp_path):
         load(save(model, tmp_path / "m")).predict(X)
 
 
-def test_models_that_complain_about_rows_are_not_refused(tmp_path):
+def test_models_that_raise_errors_about_rows_are_not_refused(tmp_path):
     positive = np.exp(X - 3)
     model = make_pipeline(FunctionTransformer(np.log), StandardScaler(), Ridge()).fit(positive, Y)
     typical = model[1].mean_[None]  # what the trial takes for a typical row has no logarithm

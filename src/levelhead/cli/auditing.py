@@ -7,7 +7,15 @@ import levelhead
 from levelhead import tables
 from levelhead._extras import needed
 from levelhead.cli import options, output, screen
-from levelhead.cli.models import about_table, estimator_text, fitted, formats_of, note_about
+from levelhead.cli.models import (
+    about_table,
+    estimator_text,
+    fitted,
+    formats_of,
+    note_about,
+    rows_together,
+    scale_text,
+)
 
 if TYPE_CHECKING:
     from levelhead.audits import Findings
@@ -30,6 +38,9 @@ def audit(
     force: options.Force = False,
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
+    scale: options.Scale_ = options.Scale.auto,
+    group: options.Group = None,
+    time_column: options.Time = None,
     fitted_model: options.FittedModel = None,
     decimal: options.Decimal = None,
     thousands: options.Thousands = None,
@@ -53,7 +64,7 @@ def audit(
         data,
         target,
         id_column=id_column,
-        drop=drop or (),
+        drop=[*(drop or ()), *([] if group is None else [group])],
         keep=keep or (),
         encoding=encoding,
         sheet=sheet,
@@ -66,8 +77,11 @@ def audit(
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
-    model = fitted(table, members, seed, time_budget, estimator) if known is None else known
-    verdict = judge(model, table.X, table.y, false_alarm_rate)
+    groups = rows_together(table, group, time_column, data)
+    model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
+    verdict = judge(
+        model, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
+    )
     inputs = model[:-1].transform(table.X)
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
@@ -95,6 +109,8 @@ def audit(
                 f"Judged {table.labels_judged:,} of {table.labels_given:,} labels.",
                 *table.remarks,
                 f"Estimator: {estimator_text(model)}.",
+                f"Labels: {scale_text(model)}.",
+                *_about_rows(verdict),
             ),
             segments=found.segments,
             diagnosis=found.diagnosis,
@@ -104,7 +120,12 @@ def audit(
         output.write_csv(ranked, labels)
         _draw(verdict, picture)
     suspects = ranked[ranked["is_label_issue"]]
-    _print_result(verdict, found, suspects, table, paths, as_json, estimator_text(model))
+    _print_result(verdict, found, suspects, table, paths, as_json, estimator_text(model), scale_text(model))
+
+
+def _about_rows(verdict: levelhead.Audit) -> list[str]:
+    """The remarks on rows that may belong together; that on the scale of the labels comes first, if there is one."""
+    return list(verdict.remarks[0 if verdict.scale is None else 1 :])
 
 
 def _columns(table: tables.TrainingTable, target: str) -> dict[str, Any]:
@@ -133,6 +154,7 @@ def _print_result(
     paths: tuple[Path, ...],
     as_json: bool,
     estimator: str,
+    scale: str,
 ) -> None:
     (low, high), level = verdict.contamination_interval, verdict.false_alarm_rate
     if as_json:
@@ -141,6 +163,8 @@ def _print_result(
                 "labels": len(verdict),
                 **about_table(table),
                 "estimator": estimator,
+                "scale": scale,
+                "dependence": _about_rows(verdict),
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
                 "flagged": len(suspects),
@@ -151,7 +175,7 @@ def _print_result(
             }
         )
         return
-    note_about(table, f"Estimator: {estimator}.")
+    note_about(table, f"Estimator: {estimator}.", f"Labels: {scale}.", *_about_rows(verdict))
     screen.print_line(
         f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "

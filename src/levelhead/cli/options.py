@@ -15,6 +15,14 @@ class Kind(StrEnum):
     trees = "trees"
 
 
+class Scale(StrEnum):
+    """Scales of the labels."""
+
+    auto = "auto"
+    linear = "linear"
+    log = "log"
+
+
 Data = Annotated[
     Path,
     typer.Argument(
@@ -46,7 +54,8 @@ Missing = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file (default: detected).")
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Encoding of a text file (default: detected)."),
 ]
 Sheet = Annotated[str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of a workbook.")]
 AllowMissingLabels = Annotated[
@@ -90,6 +99,26 @@ Estimator = Annotated[
     typer.Option(
         "--estimator",
         help="Networks, boosted trees, or (auto) the best of both, and of their combination, on held-out rows.",
+    ),
+]
+Scale_ = Annotated[
+    Scale,
+    typer.Option(
+        "--scale", help="Scale on which labels are learnt and judged; auto chooses one on held-out rows."
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN",
+        help="Rows with equal entries belong together, as visits of one patient; not used as a feature.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time", metavar="COLUMN", help="Time of each row: rows that follow each other belong together."
     ),
 ]
 Seed = Annotated[

@@ -17,3 +17,4 @@ Solver = Literal["adam", "rmsprop", "nesterov"]
 LearningRate = Literal["cosine", "constant", "stairs"]
 TargetScaling = Literal["robust", "standard", "none"]
 InitialOutputs = Literal["robust", "zero"]
+TargetTransform = Any  # "auto", "log", "yeo-johnson", None, a transformer, or a Transform

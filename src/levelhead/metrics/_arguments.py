@@ -16,10 +16,17 @@ def errors(y: ArrayLike, mean: ArrayLike, sample_weight: ArrayLike | None) -> tu
 
 
 def distribution(
-    y: ArrayLike, mean: ArrayLike, var: ArrayLike, sample_weight: ArrayLike | None
+    y: ArrayLike, mean: ArrayLike | Prediction, var: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[FloatArray, Mixture, FloatArray]:
     """Check labels and a predicted distribution; return labels, mixture and weights."""
     labels = _checks.vector("y", y)
+    if isinstance(mean, Prediction):
+        if var is not None:
+            raise ValueError("var is given with a Prediction, which has its own variances; leave it out")
+        _checks.same_length(labels.size, mean=mean.latent.member_mean)
+        return labels, mean.mixture, _checks.weights(sample_weight, labels.size)
+    if var is None:
+        raise ValueError("var is missing; give the predicted variances, or a Prediction in place of mean")
     mixture = Prediction(mean, var).mixture
     _checks.same_length(labels.size, mean=mixture.location)
     return labels, mixture, _checks.weights(sample_weight, labels.size)

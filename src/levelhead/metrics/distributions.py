@@ -4,25 +4,30 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erf
 
 from levelhead import _checks
 from levelhead._checks import FloatArray
 from levelhead.metrics._arguments import distribution, one_per_row
-from levelhead.theory.elementary import exp
+from levelhead.prediction import Prediction
 
 
-def nll(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+def nll(
+    y: ArrayLike,
+    mean: ArrayLike | Prediction,
+    var: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Mean of −ln p(y) for a Gaussian or a mixture of Gaussians.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels.
-    mean : array-like of shape (n_samples,) or (n_members, n_samples)
-        Predicted means.
-    var : array-like of the shape of `mean`
-        Predicted variances.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples), or Prediction
+        Predicted means, or a prediction, which holds the variances too.
+    var : array-like of the shape of `mean`, default=None
+        Predicted variances; left out with a prediction.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights; equal by default.
 
@@ -35,21 +40,23 @@ def nll(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLi
     return float(-(w * mixture.logpdf(labels)).sum())
 
 
-def crps(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+def crps(
+    y: ArrayLike,
+    mean: ArrayLike | Prediction,
+    var: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Mean continuous ranked probability score, `∫(F(t) − 1{t ≥ y})² dt`.
-
-    With `a(z, s) = E|z + s·ε|`, ε ~ N(0, 1), it is (Grimit et al., 2006)
-
-        mean_k a(y − m_k, s_k) − ½ mean_kl a(m_k − m_l, √(V_k + V_l)).
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels.
-    mean : array-like of shape (n_samples,) or (n_members, n_samples)
-        Predicted means.
-    var : array-like of the shape of `mean`
-        Predicted variances.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples), or Prediction
+        Predicted means, or a prediction, which holds the variances too.
+    var : array-like of the shape of `mean`, default=None
+        Predicted variances; left out with a prediction.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights; equal by default.
 
@@ -59,10 +66,7 @@ def crps(y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayL
         The mean score, in units of y; lower is better.
     """
     labels, mixture, w = distribution(y, mean, var, sample_weight)
-    m, s = mixture.location, mixture.scale
-    to_label = _mean_absolute(labels - m, s).mean(axis=0)
-    between = sum(_mean_absolute(m - mk, np.hypot(s, sk)).mean(axis=0) for mk, sk in zip(m, s, strict=True))
-    return float((w * (to_label - 0.5 * between / len(m))).sum())
+    return float((w * mixture.crps(labels)).sum())
 
 
 def coverage(
@@ -104,17 +108,17 @@ def coverage(
     return float((_checks.weights(sample_weight, labels.size) * inside).sum())
 
 
-def pit(y: ArrayLike, mean: ArrayLike, var: ArrayLike) -> FloatArray:
+def pit(y: ArrayLike, mean: ArrayLike | Prediction, var: ArrayLike | None = None) -> FloatArray:
     """The probability integral transform F(y) of every label.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels.
-    mean : array-like of shape (n_samples,) or (n_members, n_samples)
-        Predicted means.
-    var : array-like of the shape of `mean`
-        Predicted variances.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples), or Prediction
+        Predicted means, or a prediction, which holds the variances too.
+    var : array-like of the shape of `mean`, default=None
+        Predicted variances; left out with a prediction.
 
     Returns
     -------
@@ -142,8 +146,8 @@ class CalibrationCurve(NamedTuple):
 
 def calibration_curve(
     y: ArrayLike,
-    mean: ArrayLike,
-    var: ArrayLike,
+    mean: ArrayLike | Prediction,
+    var: ArrayLike | None = None,
     *,
     levels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -154,10 +158,10 @@ def calibration_curve(
     ----------
     y : array-like of shape (n_samples,)
         Labels.
-    mean : array-like of shape (n_samples,) or (n_members, n_samples)
-        Predicted means.
-    var : array-like of the shape of `mean`
-        Predicted variances.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples), or Prediction
+        Predicted means, or a prediction, which holds the variances too.
+    var : array-like of the shape of `mean`, default=None
+        Predicted variances; left out with a prediction.
     levels : array-like of shape (n_levels,), default=None
         Probabilities of the quantiles; 0.01, 0.02, …, 0.99 by default.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -178,7 +182,11 @@ def calibration_curve(
 
 
 def calibration_error(
-    y: ArrayLike, mean: ArrayLike, var: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y: ArrayLike,
+    mean: ArrayLike | Prediction,
+    var: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """Area between the calibration curve and the diagonal, ∫|observed(p) − p| dp, computed exactly.
 
@@ -188,10 +196,10 @@ def calibration_error(
     ----------
     y : array-like of shape (n_samples,)
         Labels.
-    mean : array-like of shape (n_samples,) or (n_members, n_samples)
-        Predicted means.
-    var : array-like of the shape of `mean`
-        Predicted variances.
+    mean : array-like of shape (n_samples,) or (n_members, n_samples), or Prediction
+        Predicted means, or a prediction, which holds the variances too.
+    var : array-like of the shape of `mean`, default=None
+        Predicted variances; left out with a prediction.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights; equal by default.
 
@@ -206,9 +214,3 @@ def calibration_error(
     p, end = values[order], np.cumsum(w[order])
     start = end - w[order]
     return float(0.5 * np.sum((p - start) * np.abs(p - start) + (end - p) * np.abs(end - p)))
-
-
-def _mean_absolute(z: FloatArray, s: FloatArray) -> FloatArray:
-    """E|z + s·ε| = z·erf(z/(s√2)) + s·√(2/π)·exp(−z²/(2s²))."""
-    u = z / s
-    return np.asarray(z * erf(u / np.sqrt(2)) + s * np.sqrt(2 / np.pi) * exp(-0.5 * u * u))

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelhead._checks import FloatArray
 from levelhead.metrics.distributions import calibration_error, crps, nll
 from levelhead.metrics.means import rmse, robust_r2
 from levelhead.metrics.retention import ause, retention_auc
@@ -28,8 +27,8 @@ class Scorer:
         The measure. It is called with the labels and the quantities that `wants` names.
     sign : float
         −1 for losses, 1 otherwise.
-    wants : {"mean", "moments", "members"}
-        "mean" (`predict`), "moments" (mean and variance) or "members" (mean and variance of every member).
+    wants : {"mean", "moments", "distribution"}
+        "mean" (`predict`), "moments" (mean and variance) or "distribution" (the `Prediction`).
     weighted : bool, default=True
         Whether the measure takes a sample_weight.
     request : bool or str, default=None
@@ -39,7 +38,7 @@ class Scorer:
     name: str
     function: Callable[..., float]
     sign: float
-    wants: Literal["mean", "moments", "members"]
+    wants: Literal["mean", "moments", "distribution"]
     weighted: bool = True
     request: bool | str | None = None
 
@@ -102,13 +101,13 @@ class Scorer:
             request.score.add_request(param="sample_weight", alias=self.request)
         return request
 
-    def _predicted(self, estimator: Any, X: Any) -> tuple[FloatArray, ...]:
+    def _predicted(self, estimator: Any, X: Any) -> tuple[Any, ...]:
         if self.wants == "mean":
             return (estimator.predict(X),)
         prediction = predict_dist(estimator, X)
         if self.wants == "moments":
             return prediction.mean, prediction.var
-        return prediction.member_mean, prediction.member_var
+        return (prediction,)
 
 
 SCORERS: Mapping[str, Scorer] = MappingProxyType(
@@ -119,9 +118,9 @@ SCORERS: Mapping[str, Scorer] = MappingProxyType(
             Scorer("neg_rmse", rmse, -1, "mean"),
             Scorer("neg_retention_auc", retention_auc, -1, "moments", weighted=False),
             Scorer("neg_ause", ause, -1, "moments", weighted=False),
-            Scorer("neg_nll", nll, -1, "members"),
-            Scorer("neg_crps", crps, -1, "members"),
-            Scorer("neg_calibration_error", calibration_error, -1, "members"),
+            Scorer("neg_nll", nll, -1, "distribution"),
+            Scorer("neg_crps", crps, -1, "distribution"),
+            Scorer("neg_calibration_error", calibration_error, -1, "distribution"),
         )
     }
 )
@@ -158,7 +157,8 @@ def get_scorer(name: str) -> Scorer:
 def predict_dist(estimator: Any, X: Any) -> Prediction:
     """Return the `Prediction` of any estimator that predicts a distribution.
 
-    Works through pipelines and searches. An estimator that only has `predict(X, return_std=True)` gives a Gaussian.
+    Works through scikit-learn's pipelines, searches, recursive feature elimination and frozen estimators, in any order.
+    An estimator that only has `predict(X, return_std=True)` gives a Gaussian.
 
     Parameters
     ----------
@@ -176,19 +176,50 @@ def predict_dist(estimator: Any, X: Any) -> Prediction:
     ------
     TypeError
         If the estimator only predicts means.
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = np.arange(10.0)[:, None]
+    >>> predict_dist(make_pipeline(StandardScaler(), BayesianRidge()).fit(X, X[:, 0]), X).mean.shape
+    (10,)
     """
     if hasattr(estimator, "predict_dist"):
         prediction: Prediction = estimator.predict_dist(X)
         return prediction
-    if hasattr(estimator, "best_estimator_"):
-        return predict_dist(estimator.best_estimator_, X)
-    if hasattr(estimator, "named_steps"):
-        before = estimator[:-1]
-        return predict_dist(estimator[-1], before.transform(X) if len(before) else X)
+    inner = _inner(estimator, X)
+    if inner is not None:
+        return predict_dist(*inner)
     if "return_std" not in inspect.signature(estimator.predict).parameters:
-        raise TypeError(
-            f"{type(estimator).__name__} does not predict a distribution: it needs predict_dist(X) or "
-            "predict(X, return_std=True)"
-        )
+        raise _no_distribution(estimator)
     mean, std = estimator.predict(X, return_std=True)
     return Prediction(mean, np.square(std))
+
+
+def _inner(estimator: Any, X: Any) -> tuple[Any, Any] | None:
+    """The fitted estimator inside one of scikit-learn's, and what it gets for X."""
+    if hasattr(estimator, "best_estimator_"):
+        return estimator.best_estimator_, X
+    if hasattr(estimator, "named_steps"):
+        before = estimator[:-1]
+        return estimator[-1], before.transform(X) if len(before) else X
+    if hasattr(estimator, "support_") and hasattr(estimator, "estimator_"):  # RFE, RFECV
+        return estimator.estimator_, estimator.transform(X)
+    return None
+
+
+def _no_distribution(estimator: Any) -> TypeError:
+    from sklearn.utils.validation import check_is_fitted
+
+    if hasattr(estimator, "fit"):
+        check_is_fitted(estimator)
+    return TypeError(
+        f"{type(estimator).__name__} does not predict a distribution: it needs predict_dist(X) or "
+        "predict(X, return_std=True); a levelhead estimator in a TransformedTargetRegressor keeps them with "
+        "target_transform= instead"
+    )

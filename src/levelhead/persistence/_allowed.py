@@ -79,10 +79,22 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.audits.audit.JudgedScale": None,
+        "levelhead.prediction.LogTransform": None,
+        "levelhead.prediction.MonotoneTransform": None,
+        "levelhead.tables.encoding.columns.Column": None,
+        "levelhead.tables.encoding.columns.Columns": None,
+        "levelhead.tables.encoding.inputs.Encoding": None,
+        "levelhead.tables.encoding.features.Feature": None,
+        "levelhead.tables.encoding.inputs.Offset": None,
         "levelhead.tables.ColumnFormat": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },
+        "levelhead.prediction.TransformedPrediction": {
+            part: attrgetter(part) for part in ("latent", "transform")
+        },
+        "levelhead.prediction.YeoJohnsonTransform": None,
         "levelhead.theory.calibration.Calibration": None,
         "levelhead.theory.separation.ContaminationEstimate": None,
         "pandas.DatetimeTZDtype": {"unit": attrgetter("unit"), "tz": lambda dtype: str(dtype.tz)},
@@ -103,6 +115,12 @@ _RENAMED_FIELDS = {
     "levelhead.auditing.Audit": {"trust": "alpha"},
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
+
+# Fields and settings that files of version 0.1 do not have, with the values that describe them.
+_ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
+    "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
+}
+ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"target_transform": None})
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.
@@ -152,9 +170,10 @@ def parts(name: str, cls: type) -> Parts:
 
 
 def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a record under their current names."""
+    """The fields of a record under their current names, with those that did not exist when it was written."""
     renamed = _RENAMED_FIELDS.get(name, {})
-    return {renamed.get(field, field): value for field, value in fields.items()}
+    current = {renamed.get(field, field): value for field, value in fields.items()}
+    return _ADDED_FIELDS.get(name, {}) | current
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:

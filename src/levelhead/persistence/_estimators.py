@@ -34,9 +34,14 @@ from levelhead.persistence._checks import (
     optional,
     whole,
 )
-from levelhead.prediction import Prediction
+from levelhead.persistence._records import is_scale
+from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import Calibration
 from levelhead.tables import ColumnFormat, TableFormats
+from levelhead.tables.encoding.columns import Columns
+from levelhead.tables.encoding.features import STATISTICS
+from levelhead.tables.encoding.inputs import Encoding
+from levelhead.tables.encoding.levels import FIRST
 
 _MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for a prediction
 
@@ -113,10 +118,15 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
 # Attributes that only some have, of any kind.
 _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
-        "oof_prediction_": of(Prediction),
+        "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
+        "target_transform_": optional(is_scale),
+        "target_transform_reason_": is_text,
         "_row_keys": array(np.uint64),
         "n_iter_": whole(),
         "loss_curve_": each(list, is_number),
+        "columns_": optional(of(Columns)),
+        "_only_column": optional(whole()),
+        "encoding_": optional(of(Encoding)),
     }
 )
 
@@ -161,9 +171,30 @@ def _rows_agree(model: Any) -> bool:
     )
 
 
+def _columns_agree(model: Any) -> bool:
+    """Statistics of levels have an entry for every code that a cell can get."""
+    columns, encoding = getattr(model, "columns_", None), getattr(model, "encoding_", None)
+    n = model.n_features_in_
+    if len(columns or range(n)) != n or (columns is not None and encoding is None):
+        return False
+    if encoding is None:
+        return True
+    n_levels = {k: len(levels) for k, levels in ({} if columns is None else columns.categories).items()}
+    used = [(part.column, len(part.values)) for part in encoding.features if part.kind in STATISTICS]
+    if encoding.offset is not None:
+        used.append((encoding.offset.column, len(encoding.offset.location)))
+    return bool(encoding.n_columns == n) and all(n_levels.get(k, -FIRST) + FIRST == size for k, size in used)
+
+
+def _n_inputs(model: Any) -> int:
+    """Number of inputs of the networks or trees."""
+    encoding = getattr(model, "encoding_", None)
+    return int(model.n_features_in_ if encoding is None else len(encoding))
+
+
 def _networks_agree(model: Any) -> bool:
     first = model.networks_[0].architecture
-    inputs = np.shape(model.input_scale_.center) == (model.n_features_in_,) == (first.n_features,)
+    inputs = np.shape(model.input_scale_.center) == (_n_inputs(model),) == (first.n_features,)
     same = all(network.architecture == first for network in model.networks_)
     return inputs and same and first.n_outputs == len(model._robust_outputs)
 
@@ -180,7 +211,7 @@ def _trees_agree(model: Any) -> bool:
     forests = [*model.mean_forests_, *model.scale_forests_]
     place = whole(0, n_features)
     columns = all(place(k) and type(known) is list for k, known in model.categories_.items())
-    return columns and all(forest.n_features == n_features for forest in forests) and _hashable(model)
+    return columns and all(forest.n_features == _n_inputs(model) for forest in forests) and _hashable(model)
 
 
 def _hashable(model: Any) -> bool:
@@ -193,7 +224,7 @@ def _hashable(model: Any) -> bool:
 
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
-        AuditedRegressor: _rows_agree,
+        AuditedRegressor: lambda model: _rows_agree(model) and _columns_agree(model),
         NetworkRegressor: _networks_agree,
         BayesianBetaRegressor: _samples_agree,
         GCPBoostingRegressor: _trees_agree,

@@ -29,7 +29,9 @@ from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead.prediction.display import count, make_frame, text_table
 from levelhead.prediction.distribution import ContaminatedMarginal, Distribution, read_only
+from levelhead.prediction.html import prediction_html
 from levelhead.prediction.mixture import GAUSSIAN, STUDENT, Mixture
+from levelhead.prediction.transforms import Transform
 from levelhead.theory.student import prognostic_variance, student_variance
 
 Rows = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any]] | NDArray[np.bool_]
@@ -135,6 +137,16 @@ class Prediction(Distribution):
             object.__setattr__(self, name, value)
 
     @property
+    def latent(self) -> "Prediction":
+        """The prediction on the scale on which the model learns; this one, unless it is a `TransformedPrediction`."""
+        return self
+
+    @property
+    def transform(self) -> Transform | None:
+        """The scale on which the model learns; None for the units of y."""
+        return None
+
+    @property
     def n_members(self) -> int:
         """Number of members of the ensemble."""
         return len(self.member_mean)
@@ -192,6 +204,21 @@ class Prediction(Distribution):
         scale = np.sqrt(sigma) / np.sqrt(alpha)  # σ/α itself could underflow
         return ContaminatedMarginal(Mixture.of(STUDENT, self.member_mean, scale, alpha))
 
+    def crps(self, y: ArrayLike) -> FloatArray:
+        """Continuous ranked probability score of each label.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores, in the units of y; lower is better.
+        """
+        return self.mixture.crps(np.broadcast_to(self._labels(y), (len(self),)))
+
     def sample(self, n: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draw clean labels.
 
@@ -224,7 +251,8 @@ class Prediction(Distribution):
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            mean, std, aleatoric_var, epistemic_var and, for GCP models, student_var and alpha.
+            mean, std, aleatoric_var, epistemic_var and, for GCP models, student_var and alpha. A prediction of a model
+            that learns on another scale has no student_var.
 
         Raises
         ------
@@ -232,7 +260,8 @@ class Prediction(Distribution):
             If the library is not installed.
         """
         names = ["mean", "std", "aleatoric_var", "epistemic_var"]
-        names += [] if self.member_alpha is None else ["student_var", "alpha"]
+        if self.member_alpha is not None:
+            names += ["student_var", "alpha"] if self.transform is None else ["alpha"]
         return make_frame({name: getattr(self, name) for name in names}, backend)
 
     def __getitem__(self, rows: Rows) -> "Prediction":
@@ -248,6 +277,9 @@ class Prediction(Distribution):
         table = text_table(head.mean, head.std, None if head.member_alpha is None else head.alpha)
         more = [f"… {len(self) - _HEAD} more"] if len(self) > _HEAD else []
         return "\n".join([f"Prediction of {rows}, {members}", *table, *more])
+
+    def _repr_html_(self) -> str:
+        return prediction_html(self)
 
     def _student(self, name: str) -> tuple[FloatArray, FloatArray]:
         if self.member_alpha is None or self.member_sigma is None:

@@ -173,7 +173,9 @@ def typed(column: Any, form: ColumnFormat) -> Typed:
         if types.is_datetime64_any_dtype(column):
             return Typed(_naive(column), np.empty(0, dtype=np.intp))
         cells = cells_of(column)
-        moments = dates.parse(cells, form.date) if form.date else np.full(len(column), np.datetime64("NaT", "us"))
+        moments = (
+            dates.parse(cells, form.date) if form.date else np.full(len(column), np.datetime64("NaT", "us"))
+        )
         return Typed(moments, np.flatnonzero(np.isnat(moments) & ~cells.is_null().to_numpy()))
     nothing = np.empty(0, dtype=np.intp)
     if form.kind == "text":

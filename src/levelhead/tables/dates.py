@@ -14,7 +14,9 @@ _DAYS = (
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S%.f")
 _ZONES = ("", "Z", "%z")
-FORMATS = frozenset(day + time + zone for day in _DAYS for time in _TIMES for zone in (_ZONES if time else ("",)))
+FORMATS = frozenset(
+    day + time + zone for day in _DAYS for time in _TIMES for zone in (_ZONES if time else ("",))
+)
 _PATTERNS = {
     "%Y": "[0-9]{4}", "%y": "[0-9]{2}", "%m": "[0-9]{1,2}", "%d": "[0-9]{1,2}", "%b": "[A-Za-z]{3}",
     "%B": "[A-Za-z]{3,9}", "%H": "[0-9]{1,2}", "%M": "[0-9]{2}", "%S": "[0-9]{2}", "%.f": r"\.[0-9]{1,9}",

@@ -14,7 +14,9 @@ from levelhead.tables.columns import UNUSABLE, ColumnFormat, Learning
 from levelhead.tables.errors import TableError, cell_text, counted, examples
 from levelhead.tables.numbers import NumberFormat
 
-_COORDINATE = re.compile(r"(?i)(?:.*[ _.-])?(?:lat|lon|lng|long|latitude|longitude|x_?coord|y_?coord)(?:[ _.-].*)?")
+_COORDINATE = re.compile(
+    r"(?i)(?:.*[ _.-])?(?:lat|lon|lng|long|latitude|longitude|x_?coord|y_?coord)(?:[ _.-].*)?"
+)
 _MONEY = re.compile(rf".*{numbers.CURRENCY}.*")
 _MARK_NAMES = {",": "comma", ".": "point", "'": "apostrophe", " ": "blank"}
 _PLAIN = re.compile(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
@@ -72,14 +74,10 @@ def decide(
 
 
 def _seen_marks(learnt: Sequence[Learning]) -> _Marks:
-    sure = [
-        column.learnt
-        for column in learnt
-        if column.learnt is not None and column.learnt.settled and column.format.kind == "number"
-    ]
+    numeric = [c.learnt for c in learnt if c.learnt is not None and c.format.kind == "number"]
     return _Marks(
-        frozenset(one.format.decimal for one in sure if one.shows_decimal),
-        frozenset(one.format.grouping for one in sure if one.format.grouping),
+        frozenset(one.format.decimal for one in numeric if one.settled and one.shows_decimal),
+        frozenset(one.format.grouping for one in numeric if one.other is None and one.format.grouping),
     )
 
 
@@ -91,7 +89,7 @@ def _decided(column: Learning, marks: _Marks, separator: str | None) -> tuple[Co
     choice = (
         (column.learnt.format == grouped, "beside numbers below 1000 without the mark")
         if column.learnt.settled
-        else _by_name(column, grouped) or _by_others(decimal.decimal, marks, separator)
+        else _by_name(column) or _by_others(decimal.decimal, marks, separator) or _by_unit(column, grouped)
     )
     if choice is None:
         raise TableError(_two_readings(column, decimal, grouped))
@@ -111,9 +109,14 @@ def _as_in_other_columns(form: ColumnFormat, settled: bool, marks: _Marks) -> Co
     return form
 
 
-def _by_name(column: Learning, grouped: NumberFormat) -> tuple[bool, str] | None:
+def _by_name(column: Learning) -> tuple[bool, str] | None:
     if _COORDINATE.fullmatch(column.name):
         return False, "because its name says that these are coordinates"
+    return None
+
+
+def _by_unit(column: Learning, grouped: NumberFormat) -> tuple[bool, str] | None:
+    """Amounts of money have two decimals; prices per litre, below 10, may have three."""
     digits = re.search(r"\d+", column.learnt.example if column.learnt else "")
     if grouped.unit and _MONEY.fullmatch(grouped.unit) and digits is not None and len(digits[0]) > 1:
         return True, "because amounts of money rarely have three decimals"
@@ -128,6 +131,9 @@ def _by_others(mark: str, marks: _Marks, separator: str | None) -> tuple[bool, s
         return mark in marks.grouping, f"because a {name} {used} in other columns"
     if mark == "," and marks.decimal == {"."}:
         return True, "because a point separates decimals in other columns"
+    if marks.grouping and not marks.decimal:
+        used = _MARK_NAMES[min(marks.grouping)]
+        return False, f"because a {used} groups digits in other columns"
     if mark == "." and separator == "," and not marks.decimal:
         return False, "because a comma separates the cells of the file"
     return None
@@ -171,7 +177,9 @@ def _refuse_several_ways(column: Learning) -> None:
     if learnt is None or learnt.readable >= (1 - UNUSABLE) * learnt.total:
         return
     values = numbers.parse(column.cells, learnt.format)
-    odd = [cell for cell, value in zip(column.cells.to_list(), values, strict=True) if cell and value != value]
+    odd = [
+        cell for cell, value in zip(column.cells.to_list(), values, strict=True) if cell and value != value
+    ]
     raise TableError(
         f"column {column.name!r} mixes ways to write numbers: {counted(len(odd), 'cell')} of {learnt.total:,} "
         f"({examples(odd)}) cannot be read like the others ({examples(_readable(column)[:2])}); fix them, or leave "
@@ -198,10 +206,14 @@ def _written_so(learnt: Sequence[Learning], formats: dict[str, ColumnFormat]) ->
         form = formats[column.name]
         if form.kind != "number" or column.learnt is None or form.is_plain:
             continue
-        cells = [cell for cell in _readable(column._replace(format=form))[:1000] if not _PLAIN.fullmatch(cell)]
+        cells = [
+            cell for cell in _readable(column._replace(format=form))[:1000] if not _PLAIN.fullmatch(cell)
+        ]
         if cells:
             cell = max(dict.fromkeys(cells), key=len)
             unit = f" {form.unit}" if form.unit else ""
-            said.append(f"{column.name} {cell_text(cell)} = {number_text(numbers.parse([cell], form.number)[0])}{unit}")
+            said.append(
+                f"{column.name} {cell_text(cell)} = {number_text(numbers.parse([cell], form.number)[0])}{unit}"
+            )
     more = f" and {len(said) - _SHOWN} more columns" if len(said) > _SHOWN else ""
     return [f"numbers were read so: {'; '.join(said[:_SHOWN])}{more}"] if said else []

@@ -106,7 +106,8 @@ def utf8(source: Source, layout: Layout) -> Iterator[tuple[bytes, float]]:
 
     def content() -> Iterator[bytes]:
         nonlocal share
-        for block, share in source.blocks():  # noqa: B020, the share is read below
+        for block, read in source.blocks():
+            share = read
             yield block
 
     rest = b""

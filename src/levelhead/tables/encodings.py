@@ -20,7 +20,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_RUN = re.compile(rb"[\x80-\xff]{3,}")  # words in other alphabets are made of such bytes, Latin ones only here and there
+_RUN = re.compile(
+    rb"[\x80-\xff]{3,}"
+)  # words in other alphabets are made of such bytes, Latin ones only here and there
 _UTF16 = 0.15  # share of zero bytes at even or odd places, for the digits and separators of a table
 
 
@@ -67,9 +69,14 @@ def marked(start: bytes) -> str | None:
     even, odd = start[0::2].count(0), start[1::2].count(0)
     half = max(len(start) // 2, 1)
     for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if zeros / half > _UTF16 and others < 0.02 * half and "\n" in start.decode(name, errors="ignore"):
+        if zeros / half > _UTF16 and others < 0.02 * half and _has_lines(start, name):
             return name
     return None
+
+
+def _has_lines(start: bytes, name: str) -> bool:
+    text = start.decode(name, errors="ignore")
+    return "\n" in text or "\r" in text
 
 
 def guessed(sample: bytes) -> str:

@@ -13,8 +13,7 @@ column says little: other columns decide (`levelhead.tables.schema`), or the use
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -32,14 +31,38 @@ _CELL = (
     rf"(?P<body>[.,]?[0-9](?:{_DIGITS}*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?)"
     r"(?P<after>(?:[^0-9].*)?)$"
 )
-_CODES = "USD EUR GBP JPY INR CNY RMB CHF SEK NOK DKK PLN CZK HUF RON RUB BRL AUD CAD NZD ZAR MXN KRW TRY SGD HKD".split()
-CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{'|'.join(_CODES)}|Rs\.?|kr\.?|zł|Kč|Ft|lei|R)"
+_CODES = (
+    "USD|EUR|GBP|JPY|INR|CNY|RMB|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|BRL|AUD|CAD|NZD|ZAR|MXN|KRW|TRY|SGD|HKD"
+)
+CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{_CODES}|Rs\.?|kr\.?|zł|Kč)"
 _BEFORE = re.compile(rf"(\()?([+{_MINUS}])?({CURRENCY})?([+{_MINUS}])?(\()?")
 _UNIT = rf"[^\d\s.,()+{_MINUS}][^\d.,()+{_MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
 _AFTER = re.compile(rf"({_UNIT})?\.?\s*([+{_MINUS}])?\s*(\))?\s*(%)?")
 # Words for thousands and more: a number without such a word is not in the same unit.
-_MULTIPLES = frozenset("k K m M b B bn mn mio mrd tsd mil lakh lakhs lac lacs cr crore crores thousand million billion".split())
-_SURE = 50  # cells like 1,234 beside some like 567: were they decimals, one in ten would end in a zero that is not written
+_MULTIPLES = frozenset(
+    {
+        *(
+            "k",
+            "K",
+            "m",
+            "M",
+            "b",
+            "B",
+            "bn",
+            "mn",
+            "mio",
+            "mrd",
+            "tsd",
+            "mil",
+            "thousand",
+            "million",
+            "billion",
+        ),
+        *("lakh", "lac", "cr", "crore"),
+    }
+)
+# Cells like 1,234 beside some like 567: were they decimals, one in ten would end in a zero, which would be left out.
+_SURE = 50
 
 
 class NumberFormat(NamedTuple):
@@ -85,7 +108,7 @@ class Learnt(NamedTuple):
     shows_decimal : bool
         Whether some cells have decimals.
     example : str
-        The commonest cell that the two formats read differently.
+        The longest cell that the two formats read differently.
     """
 
     format: NumberFormat
@@ -99,9 +122,7 @@ class Learnt(NamedTuple):
     example: str = ""
 
 
-def learn(
-    cells: Any, decimal: str | None = None, grouping: str | None = None
-) -> Learnt:
+def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -> Learnt:
     """Learn how the numbers of a column are written.
 
     Parameters
@@ -124,7 +145,9 @@ def learn(
     total = int(frame["n"].sum())
     parts = _parts(frame["cell"]).with_columns(frame["n"], frame["cell"])
     parts = parts.filter(pl.col("unit").is_not_null())
-    units = dict(parts.group_by("unit").agg(pl.col("n").sum()).sort("n", "unit", descending=[True, False]).iter_rows())
+    units = dict(
+        parts.group_by("unit").agg(pl.col("n").sum()).sort("n", "unit", descending=[True, False]).iter_rows()
+    )
     unit, bare = _unit(units)
     same_unit = parts.filter(_fits_unit(unit, bare))
     best = {
@@ -168,7 +191,11 @@ def parse(cells: Any, form: NumberFormat) -> FloatArray:
             return _finite(column.cast(pl.Float64).fill_null(np.nan).to_numpy())
     distinct = column.drop_nulls().unique()
     numbers = _numbers(distinct, form)
-    return _finite(column.replace_strict(distinct, numbers, default=None, return_dtype=pl.Float64).fill_null(np.nan).to_numpy())
+    return _finite(
+        column.replace_strict(distinct, numbers, default=None, return_dtype=pl.Float64)
+        .fill_null(np.nan)
+        .to_numpy()
+    )
 
 
 def _numbers(distinct: Any, form: NumberFormat) -> Any:
@@ -193,7 +220,9 @@ def _parts(cells: Any) -> Any:
     """Sign, digits and unit of each cell; the unit is null where a cell is not a number."""
     pl = _frames.polars()
     parts = cells.str.extract_groups(_CELL).struct.unnest()
-    around = parts.select(pl.struct("before", "after", pl.col("body").str.contains(r"[.,]$").alias("cut")).alias("a"))["a"]
+    around = parts.select(
+        pl.struct("before", "after", pl.col("body").str.contains(r"[.,]$").alias("cut")).alias("a")
+    )["a"]
     distinct = around.unique()
     meant = [
         _around(row["before"], row["after"], row["cut"]) if row["before"] is not None else (None, None)
@@ -203,7 +232,9 @@ def _parts(cells: Any) -> Any:
         {"a": distinct, "sign": [sign for sign, _ in meant], "unit": [unit for _, unit in meant]},
         schema={"a": distinct.dtype, "sign": pl.Float64, "unit": pl.String},
     )
-    joined = pl.DataFrame({"a": around}).join(looked, on="a", how="left", nulls_equal=True, maintain_order="left")
+    joined = pl.DataFrame({"a": around}).join(
+        looked, on="a", how="left", nulls_equal=True, maintain_order="left"
+    )
     return pl.DataFrame({"body": parts["body"], "sign": joined["sign"], "unit": joined["unit"]})
 
 
@@ -218,7 +249,12 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
     signs = [sign for sign in (first, second, last) if sign]
     if cut and last and last in _MINUS and not (first or second):
         signs = []  # 5.– and 5,- are prices without cents
-    if len(signs) > 1 or bool(opening or bracket) != bool(closing) or (opening and bracket) or (closing and signs):
+    if (
+        len(signs) > 1
+        or bool(opening or bracket) != bool(closing)
+        or (opening and bracket)
+        or (closing and signs)
+    ):
         return None, None
     negative = bool(closing) or any(sign in _MINUS for sign in signs)
     words = [_unit_name(word) for word in (currency, unit, percent) if word]
@@ -291,7 +327,7 @@ def _of_equals(parts: Any, learnt: Learnt, other: NumberFormat) -> Learnt:
     differ = parts.filter(first.is_not_null() & second.is_not_null() & (first != second))
     if not len(differ):
         return learnt
-    example = differ.sort("n", "cell", descending=[True, False])["cell"][0]
+    example = max(sorted(differ["cell"].to_list()), key=len)
     learnt = learnt._replace(other=other, example=example)
     grouped, decimal = (other, learnt.format) if other.grouping in (",", ".") else (learnt.format, other)
     small = parts.filter(pl.col("body").str.contains(r"^[1-9][0-9]{0,2}$"))["n"].sum()

@@ -5,7 +5,8 @@ before trusting a model: columns that give the label away, codes for "missing", 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,8 @@ _ORDER = (
 )  # fmt: skip
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True)
+class Finding:
     """One oddity of a table.
 
     Attributes
@@ -125,7 +127,9 @@ def of_unreadable(
         numbers = places + 1 if row is None else row[places]
         cells = [raw[name].iloc[place] for place in places[:5]]
         text = f"{name}: {counted(len(places), 'cell')} read as missing: {row_list(numbers.tolist(), cells)}"
-        findings.append(Finding("cells that cannot be read", text, name, len(places), tuple(map(str, cells[:_SHOWN]))))
+        findings.append(
+            Finding("cells that cannot be read", text, name, len(places), tuple(map(str, cells[:_SHOWN])))
+        )
     return findings
 
 
@@ -147,7 +151,11 @@ def of_units(learnt: Iterable[Learning]) -> list[Finding]:
         if column.learnt is None:
             continue
         units, total = column.learnt.units, max(column.learnt.total, 1)
-        odd = {unit: n for unit, n in units.items() if unit != column.format.unit and (unit or not column.format.bare)}
+        odd = {
+            unit: n
+            for unit, n in units.items()
+            if unit != column.format.unit and (unit or not column.format.bare)
+        }
         if column.format.kind == "number" and sum(odd.values()) >= max(_FEW_UNITS * total, 2):
             named = ", ".join(f"{unit or 'none'} ({n:,} cells)" for unit, n in list(units.items())[:5])
             done = f"only those in {column.format.unit or 'no unit'} are used"
@@ -158,7 +166,13 @@ def of_units(learnt: Iterable[Learning]) -> list[Finding]:
             continue
         count = sum(odd.values()) or sum(units.values())
         findings.append(
-            Finding("mixed units", f"{column.name}: different units, {named}; {done}", column.name, count, tuple(units)[:_SHOWN])
+            Finding(
+                "mixed units",
+                f"{column.name}: different units, {named}; {done}",
+                column.name,
+                count,
+                tuple(units)[:_SHOWN],
+            )
         )
     return findings
 
@@ -181,8 +195,9 @@ def of_rows(raw: Any) -> list[Finding]:
     copies = np.flatnonzero(raw.duplicated().to_numpy())
     if not len(copies):
         return []
-    text = f"{counted(len(copies))} {'is a copy of an earlier one' if len(copies) == 1 else 'are copies of earlier ones'}: "
-    return [Finding("copies of rows", text + row_list((copies + 1).tolist()), None, len(copies))]
+    are = "is a copy of an earlier one" if len(copies) == 1 else "are copies of earlier ones"
+    text = f"{counted(len(copies))} {are}: {row_list((copies + 1).tolist())}"
+    return [Finding("copies of rows", text, None, len(copies))]
 
 
 def of_columns(X: Any, y: FloatArray) -> list[Finding]:
@@ -207,7 +222,9 @@ def of_columns(X: Any, y: FloatArray) -> list[Finding]:
         if held.nunique() == 1 and len(held) == len(column) > 1:
             value = held.iloc[0]
             shown = number_text(value) if column.dtype.kind == "f" else cell_text(value)
-            findings.append(Finding("constant column", f"{name}: always {shown}", name, len(column), (shown,)))
+            findings.append(
+                Finding("constant column", f"{name}: always {shown}", name, len(column), (shown,))
+            )
         elif column.dtype.kind == "f":
             findings += _giving_away(name, column.to_numpy(), y)
         elif column.dtype.kind == "M":
@@ -220,7 +237,11 @@ def of_columns(X: Any, y: FloatArray) -> list[Finding]:
 def _giving_away(name: str, values: FloatArray, y: FloatArray) -> list[Finding]:
     both = np.isfinite(values)
     x, label = values[both], y[both]
-    if len(x) < _LEAST_ROWS or len(np.unique(x)) < 0.5 * min(len(np.unique(label)), len(x)) or np.ptp(label) == 0:
+    if (
+        len(x) < _LEAST_ROWS
+        or len(np.unique(x)) < 0.5 * min(len(np.unique(label)), len(x))
+        or np.ptp(label) == 0
+    ):
         return []
     same = float(np.mean(x == label))
     if same >= _EXACT:
@@ -232,7 +253,13 @@ def _giving_away(name: str, values: FloatArray, y: FloatArray) -> list[Finding]:
         error = np.abs(label[low] + slope * (x - x[low]) - label)
         share = float(np.mean(error <= 1e-6 * np.ptp(label[order[len(x) // 20 : -1 - len(x) // 20]])))
         if share >= _EXACT:
-            return [_away(name, f"is the label times {1 / slope:.6g} in {share:.0%} of the rows", int(share * len(x)))]
+            return [
+                _away(
+                    name,
+                    f"is the label times {1 / slope:.6g} in {share:.0%} of the rows",
+                    int(share * len(x)),
+                )
+            ]
     correlation = _rank_correlation(x, label)
     if abs(correlation) >= _NEARLY:
         return [_away(name, f"nearly determines the label (rank correlation {correlation:.4f})", len(x))]
@@ -261,7 +288,9 @@ def _out_of_order(name: str, column: Any) -> list[Finding]:
     if not steps.any() or steps.mean() > 1 - _IN_ORDER:
         return []
     late = (places[1:][steps] + 1).tolist()
-    text = f"{name}: dates are in order except for {counted(len(late))} that {'is' if len(late) == 1 else 'are'} earlier than the one before: {row_list(late)}"
+    text = (
+        f"{name}: dates go back, against the order of the others, in {counted(len(late))}: {row_list(late)}"
+    )
     return [Finding("dates out of order", text, name, len(late))]
 
 
@@ -276,5 +305,6 @@ def _spellings(name: str, held: Any) -> list[Finding]:
     if not several:
         return []
     shown = tuple(" = ".join(map(cell_text, spelt[:3])) for spelt in several[:_SHOWN])
-    text = f"{name}: {counted(len(several), 'category').replace('categorys', 'categories')} in several spellings: {', '.join(shown)}"
+    n = f"{len(several):,} {'category' if len(several) == 1 else 'categories'}"
+    text = f"{name}: {n} in several spellings: {', '.join(shown)}"
     return [Finding("spellings of one category", text, name, sum(map(len, several)), shown)]

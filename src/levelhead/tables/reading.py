@@ -88,7 +88,9 @@ def read_raw(
         if source.kind == "excel":
             return _named(sheets.read(source, sheet))
         if sheet is not None:
-            raise TableError(f"{source.name} is not a workbook, so it has no sheet {sheet!r}; leave --sheet out")
+            raise TableError(
+                f"{source.name} is not a workbook, so it has no sheet {sheet!r}; leave --sheet out"
+            )
         if source.kind == "parquet":
             return RawTable(next(parquet.pieces(source))[0])
         if records.is_json_lines(source):

@@ -94,7 +94,11 @@ def _column(cells: list[Any], name: str, source: Source) -> Any:
     if held and all(isinstance(cell, bool) for cell in held):
         return _frames.text(None if cell is None else str(cell).lower() for cell in cells)
     if held and all(isinstance(cell, (int, float)) for cell in held):
-        return pandas.Series([float("nan") if cell is None else float(cell) for cell in cells], dtype="float64")
+        return pandas.Series(
+            [float("nan") if cell is None else float(cell) for cell in cells], dtype="float64"
+        )
     if all(isinstance(cell, str) for cell in held):
         return _frames.text(cells)
-    return pandas.Series([str(cell).lower() if isinstance(cell, bool) else cell for cell in cells], dtype=object)
+    return pandas.Series(
+        [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells], dtype=object
+    )

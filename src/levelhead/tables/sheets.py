@@ -47,7 +47,9 @@ def read(source: Source, sheet: str | None = None) -> Frame:
     if not filled:
         raise TableError(f"{source.name} is empty")
     if len(filled) > 1:
-        raise TableError(f"{source.name} has {len(filled)} sheets: {examples(list(filled))}; choose one with --sheet")
+        raise TableError(
+            f"{source.name} has {len(filled)} sheets: {examples(list(filled))}; choose one with --sheet"
+        )
     header, *body = next(iter(filled.values()))
     columns = zip(*body, strict=True) if body else ([] for _ in header)
     return _frames.named([str(cell) for cell in header], [_column(list(cells)) for cells in columns])
@@ -62,12 +64,17 @@ def _column(cells: list[Any]) -> Any:
     cells = [None if cell == "" else cell for cell in cells]
     kinds = {_kind(cell) for cell in cells if cell is not None}
     if kinds == {"number"}:
-        return pandas.Series([float("nan") if cell is None else float(cell) for cell in cells], dtype="float64")
+        return pandas.Series(
+            [float("nan") if cell is None else float(cell) for cell in cells], dtype="float64"
+        )
     if kinds == {"date"}:
         return pandas.Series(pandas.to_datetime(pandas.Series(cells, dtype=object)))
     if kinds == {"text"} or not kinds:
         return _frames.text(cells)
-    return pandas.Series([cell if _kind(cell) in ("number", "text") or cell is None else str(cell) for cell in cells], dtype=object)
+    return pandas.Series(
+        [cell if _kind(cell) in ("number", "text") or cell is None else str(cell) for cell in cells],
+        dtype=object,
+    )
 
 
 def _kind(cell: Any) -> str:

@@ -15,6 +15,7 @@ from levelhead.estimators._types import (
     Seed,
     Solver,
     TargetScaling,
+    TargetTransform,
 )
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
@@ -41,6 +42,7 @@ class GaussianMembers(NetworkRegressor):
         n_members: int = 1,
         out_of_fold: bool = False,
         contamination: Contamination = None,
+        target_transform: TargetTransform = None,
         target_scaling: TargetScaling = "robust",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -66,6 +68,7 @@ class GaussianMembers(NetworkRegressor):
         self.n_members = n_members
         self.out_of_fold = out_of_fold
         self.contamination = contamination
+        self.target_transform = target_transform
         self.target_scaling = target_scaling
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

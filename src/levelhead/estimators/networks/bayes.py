@@ -64,6 +64,9 @@ class BayesianBetaRegressor(GaussianMembers):
     contamination : float, "auto" or None, default=None
         Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
         calibrated on out-of-fold residuals, which needs `out_of_fold=True`. With None, it is not calibrated.
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default=None
+        Scale of the labels on which the model learns; predictions are in the units of y. "auto" chooses on held-out
+        rows. A transformer has `transform` and `inverse_transform` and is monotone. None is the scale of y itself.
     target_scaling : {"robust", "standard", "none"}, default="robust"
         How labels are scaled: "robust" uses the median and the median absolute deviation, "standard" the mean and the
         standard deviation (as in the paper).
@@ -105,6 +108,10 @@ class BayesianBetaRegressor(GaussianMembers):
         Center and spread of each column of X.
     target_scale_ : Scale
         Center and spread of the labels.
+    target_transform_ : Transform or None
+        Scale of the labels.
+    target_transform_reason_ : str
+        The reason for this scale, in one sentence.
     loss_curve_ : list of float
         Mean training loss of the members after each epoch.
     n_iter_ : int

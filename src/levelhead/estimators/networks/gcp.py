@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from levelhead import engine
 from levelhead.estimators._base import Decoded
+from levelhead.estimators._tables import Location
 from levelhead.estimators._types import (
     Activation,
     Constraints,
@@ -18,6 +19,7 @@ from levelhead.estimators._types import (
     Seed,
     Solver,
     TargetScaling,
+    TargetTransform,
 )
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
@@ -72,6 +74,9 @@ class GCPRegressor(NetworkRegressor):
     variance : {"prognostic", "student"}, default="prognostic"
         Variance to predict: "prognostic" for the clean labels, equation (6); "student" for all labels with the wrong
         ones, equation (9).
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default=None
+        Scale of the labels on which the model learns; predictions are in the units of y. "auto" chooses on held-out
+        rows. A transformer has `transform` and `inverse_transform` and is monotone. None is the scale of y itself.
     target_scaling : {"robust", "standard", "none"}, default="robust"
         How labels are scaled: "robust" uses the median and the median absolute deviation, "standard" the mean and the
         standard deviation (as in the paper).
@@ -113,6 +118,10 @@ class GCPRegressor(NetworkRegressor):
         Center and spread of each column of X.
     target_scale_ : Scale
         Center and spread of the labels.
+    target_transform_ : Transform or None
+        Scale of the labels.
+    target_transform_reason_ : str
+        The reason for this scale, in one sentence.
     loss_curve_ : list of float
         Mean training loss of the members after each epoch.
     n_iter_ : int
@@ -158,6 +167,7 @@ class GCPRegressor(NetworkRegressor):
         out_of_fold: bool = True,
         contamination: Contamination = "auto",
         variance: Literal["prognostic", "student"] = "prognostic",
+        target_transform: TargetTransform = None,
         target_scaling: TargetScaling = "robust",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -184,6 +194,7 @@ class GCPRegressor(NetworkRegressor):
         self.out_of_fold = out_of_fold
         self.contamination = contamination
         self.variance = variance
+        self.target_transform = target_transform
         self.target_scaling = target_scaling
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -215,8 +226,8 @@ class GCPRegressor(NetworkRegressor):
         sigma = beta * (nu + 1) / nu  # eq. (4)
         return Decoded(m, prognostic_variance(alpha, sigma), alpha, sigma)
 
-    def _predicted(self, decoded: Decoded) -> Prediction:
-        clean = super()._predicted(decoded)
+    def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:
+        clean = super()._latent(decoded, location)
         if self.variance == "prognostic" or clean.member_alpha is None or clean.member_sigma is None:
             return clean
         spread = student_variance(clean.member_alpha, clean.member_sigma, finite=True)
