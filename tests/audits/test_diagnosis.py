@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from levelhead.audits import Audit, diagnose, find_segments
-from levelhead.prediction.transforms import LogTransform
 from levelhead.audits._digits import resolution, transpositions
+from levelhead.prediction.transforms import LogTransform
 
 N = 1000
 BAD = np.arange(20, 980, 48)  # 20 rows

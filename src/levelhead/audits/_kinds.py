@@ -125,7 +125,9 @@ class Labels:
         judged = value if self.transform is None else self.transform.forward(value)
         possible = np.isfinite(judged)  # a logarithmic scale has no labels of 0 or less
         away = (np.where(possible, judged, 0.0) - self.judged_centre[rows]) / self.judged_scale[rows]
-        density = _STUDENT - 0.5 * (_FREEDOM + 1) * log1p(away * away / _FREEDOM) - log(self.judged_scale[rows])
+        density = (
+            _STUDENT - 0.5 * (_FREEDOM + 1) * log1p(away * away / _FREEDOM) - log(self.judged_scale[rows])
+        )
         return np.where(possible, density + self.log_slope(value), _NOTHING)
 
     def log_slope(self, value: FloatArray) -> FloatArray:
@@ -188,7 +190,10 @@ def _affine(labels: Labels, kind: str, detail: str, factor: float, offset: float
 
 
 def _shifted(labels: Labels) -> Hypothesis:
-    """The shift of the segment removed, on the scale on which labels are judged."""
+    """The shift of the segment removed, on the scale on which labels are judged.
+
+    This kind occurs inside shifted segments only, other kinds anywhere: the place of a label is evidence too.
+    """
     given, shift = labels.given[labels.suspects], labels.shifts[labels.suspects]
     if labels.transform is None:
         repaired = given - shift
@@ -197,6 +202,7 @@ def _shifted(labels: Labels) -> Hypothesis:
     inside = np.isfinite(shift) & np.isfinite(repaired)
     known = np.where(inside, repaired, given)
     density = labels.log_clean(known, labels.suspects) + labels.log_slope(given) - labels.log_slope(known)
+    density -= np.log(max(float(np.isfinite(labels.shifts).mean()), 1e-300))
     return Hypothesis(SHIFT, "", known, np.where(inside, density, _NOTHING))
 
 
