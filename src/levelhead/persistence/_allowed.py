@@ -152,7 +152,9 @@ def name_of(thing: Any, listed: Collection[str]) -> str | None:
 def resolve(name: Any, listed: Collection[str]) -> Any:
     """The class or function of a listed name; nothing is imported for a name that is not listed."""
     if not isinstance(name, str) or name not in listed:
-        raise ModelFileError(f"the file names {name!r}, which is not on the list of what models consist of")
+        raise ModelFileError(
+            f"the file names {name!r}, which is not on the list of classes that a model file may contain"
+        )
     try:
         return _get(name)
     except (ImportError, AttributeError) as error:
@@ -185,7 +187,7 @@ def check_attributes(cls: type, attributes: Any, where: str, error: type[Excepti
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             raise error(f"{where} has an attribute {name!r}, which no model has")
         if hasattr(cls, name):  # a method, or a constant that its class relies on
-            raise error(f"{where} has an attribute {name!r} in the place of what its class defines")
+            raise error(f"{where} has an attribute {name!r} that replaces a method or property of its class")
         if name in _FIXED and value != _FIXED[name]:
             raise error(f"{where}.{name} is {value!r}; in a model file it can only be {_FIXED[name]!r}")
         if name == "output_time_zone_" and not is_zone(value):

@@ -144,7 +144,7 @@ def problem_with(model: Any) -> str | None:
             if name not in held or not check(held[name]):
                 return f"{name} is missing or not valid"
         for name, check in _POSSIBLE.items():
-            if name in held and not check(held[name]):
+            if name in held and name not in needed and not check(held[name]):
                 return f"{name} is not valid"
         if not all(agree(model) for kind, agree in _AGREE.items() if isinstance(model, kind)):
             return "its parts contradict each other"

@@ -245,13 +245,12 @@ def _state_fits(network: Network) -> bool:
     return state is None or state.first.shape == state.second.shape == (n_free,)
 
 
-_NOT_PER_ROW = ("separation", "false_alarm_rate", "warnings", "index")
+_NOT_PER_ROW = ("separation", "false_alarm_rate", "scale", "remarks", "warnings", "index")
 
 
 def _rows_agree(audit: Audit) -> bool:
-    arrays = [audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.alpha]
-    arrays += [] if audit.scale is None else [audit.scale.predicted, audit.scale.std]
     arrays = [getattr(audit, name) for name in FIELDS[Audit] if name not in _NOT_PER_ROW]
+    arrays += [] if audit.scale is None else [audit.scale.predicted, audit.scale.std]
     arrays += [] if audit.index is None else [audit.index]
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
 

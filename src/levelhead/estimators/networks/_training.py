@@ -170,6 +170,7 @@ class NetworkRegressor(AuditedRegressor):
         if first:
             self._stream = self._new_seed()
         rows = _preparation.arrange(X, y, weight, self._stream)
+        y = self._unrounded(X, y, rows)
         if first:
             self._learn_label_scale(X, y, rows, Splitting(), self._stream)
             self._reset_contamination()

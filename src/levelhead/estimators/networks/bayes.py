@@ -120,6 +120,10 @@ class BayesianBetaRegressor(GaussianMembers):
         Mean training loss of the members after each epoch.
     n_iter_ : int
         Number of epochs.
+    columns_ : Columns or None
+        What the columns of a frame with categories, dates or text hold; None for other tables.
+    encoding_ : Encoding or None
+        How a table becomes inputs; None if it is used as it is.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

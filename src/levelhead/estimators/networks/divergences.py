@@ -103,6 +103,10 @@ class BetaDivergenceRegressor(GaussianMembers):
         Mean training loss of the members after each epoch.
     n_iter_ : int
         Number of epochs.
+    columns_ : Columns or None
+        What the columns of a frame with categories, dates or text hold; None for other tables.
+    encoding_ : Encoding or None
+        How a table becomes inputs; None if it is used as it is.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -219,6 +223,10 @@ class GammaDivergenceRegressor(GaussianMembers):
         Mean training loss of the members after each epoch.
     n_iter_ : int
         Number of epochs.
+    columns_ : Columns or None
+        What the columns of a frame with categories, dates or text hold; None for other tables.
+    encoding_ : Encoding or None
+        How a table becomes inputs; None if it is used as it is.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
