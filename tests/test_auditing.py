@@ -37,7 +37,7 @@ def test_planted_errors_are_found(spoilt, result):
     assert set(result.issues) == set(np.flatnonzero(result.is_label_issue))
 
 
-def test_arrays_mean_what_they_say(spoilt, result):
+def test_arrays_have_the_documented_meaning(spoilt, result):
     data, noisy = spoilt
     np.testing.assert_array_equal(result.given_label, noisy.y)
     np.testing.assert_allclose(result.z * result.std, noisy.y - result.predicted_label)
@@ -47,7 +47,7 @@ def test_arrays_mean_what_they_say(spoilt, result):
 
 
 @pytest.mark.parametrize("make", [synthetic, heteroscedastic])
-def test_clean_data_are_left_alone(make):
+def test_clean_data_have_few_flags(make):
     for seed in range(2):
         data = make(n=600, contamination=0.0, random_state=seed)
         assert levelhead.audit(data.X, data.y, "network", random_state=seed).is_label_issue.mean() < 0.01
@@ -136,34 +136,94 @@ def test_variances_need_only_be_right_up_to_a_factor():
 def test_the_most_suspect_label_is_named_first():
     rng = np.random.default_rng(0)
     y = rng.normal(size=500)
-    y[[3, 200, 40]] = 7, 30, -12
+    y[[3, 200, 40]] = 7, 30, 1e3
+    y[[41, 42]] = 1e7, 1e9
     audit = Audit.from_residuals(y, np.zeros(500), np.ones(500), false_alarm_rate=0.2)
-    assert audit.issues[:3].tolist() == [200, 40, 3]
-    assert audit.p_outlier[3] < audit.p_outlier[40]
-    assert "Most suspect rows: 200 (30 given, " in audit.summary()
+    assert audit.issues[:5].tolist() == [42, 41, 40, 200, 3]
+    assert audit.p_outlier[3] < audit.p_outlier[200]
+    assert audit.p_outlier[41] == audit.p_outlier[42] == 1  # their order is in the log odds
+    assert "Most suspect rows: 42 (1e+09 given, " in audit.summary()
 
 
-def test_the_interval_for_the_share_is_one_of_95_percent_between_0_and_1():
+def test_the_intervals_of_both_shares():
     rng = np.random.default_rng(0)
     few, many = rng.normal(size=500), rng.normal(size=500)
     few[0], many[:100] = 30, many[:100] + 30
     low, high = Audit.from_residuals(few, np.zeros(500), np.ones(500)).contamination_interval
-    assert low == 0
+    assert 0 <= low < 0.001
     assert 0.004 < high < 0.03
     audit = Audit.from_residuals(many, np.zeros(500), np.ones(500))
-    low, high = audit.contamination_interval
-    assert low + high == pytest.approx(2 * audit.contamination)
-    assert high - low == pytest.approx(2 * 1.96 * audit.separation.standard_error)
-    assert audit.separation.standard_error == pytest.approx(np.sqrt(0.2 * 0.8 / 500), rel=0.2)
+    for share, (low, high) in (
+        (audit.contamination, audit.contamination_interval),
+        (audit.standing_out, audit.standing_out_interval),
+    ):
+        assert share == pytest.approx(0.2, abs=0.005)
+        assert low < 0.2 < high
+        assert high - low == pytest.approx(2 * np.sqrt(6 * 0.2 * 0.8 / 500), rel=0.2)
 
 
-def test_gaps_change_neither_trust_nor_level():
+def test_a_code_for_missing_is_found_and_does_not_count_for_the_level():
     rng = np.random.default_rng(0)
-    y, trust = rng.normal(size=300), rng.uniform(1, 2, 300)
-    audit = Audit.from_residuals(y, np.zeros(300), np.ones(300), alpha=trust, false_alarm_rate=0.2)
+    mean = rng.normal(20, 3, 1000)
+    y = mean + rng.normal(size=1000)
+    y[:150] = -200
+    found = Audit.from_residuals(y, mean, np.ones(1000))
+    assert found.is_code.tolist() == [True] * 150 + [False] * 850
+    assert set(found.issues) >= set(range(150))
+    assert found.is_label_issue[150:].sum() <= 1
+    assert found.contamination == pytest.approx(0.15, abs=0.005)
+    assert found.separation.n == 850
+    assert "150 labels are -200, which seems to stand for a missing value" in found.summary()
+    ordinary = Audit.from_residuals(y, mean, np.ones(1000), codes=())
+    assert not ordinary.is_code.any()
+    assert ordinary.is_label_issue[:150].all()
+    given = Audit.from_residuals(np.round(y), mean, np.ones(1000), codes=[20])
+    assert (given.is_code == (np.round(y) == 20)).all()
+
+
+def test_repeated_labels_that_are_expected_are_no_codes():
+    """Rain is often exactly 0, next to other small amounts."""
+    rng = np.random.default_rng(0)
+    mean = rng.gamma(1.0, 3.0, 800)
+    y = np.maximum(mean + rng.normal(size=800) - 2, 0)
+    assert (y == 0).sum() > 50
+    assert not Audit.from_residuals(y, mean, np.ones(800)).is_code.any()
+
+
+def test_it_says_when_it_cannot_know():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(0, 3, 2000)
+    noise = rng.normal(size=2000)
+    sound = Audit.from_residuals(signal + noise, signal, np.ones(2000))
+    assert sound.reliable
+    assert sound.warnings == ()
+    spoilt = np.where(rng.random(2000) < 0.6, rng.normal(0, 30, 2000), signal + noise)
+    many = Audit.from_residuals(spoilt, signal, np.ones(2000))
+    assert not many.reliable
+    assert many.contamination > 0.4
+    assert many.summary().startswith("Not reliable: about ")
+    useless = Audit.from_residuals(signal, rng.normal(0, 0.1, 2000), np.ones(2000))
+    assert any("hardly predict" in warning for warning in useless.warnings)
+    groups = np.concatenate([signal[:1000] + 40, signal[1000:]]) + noise
+    shapeless = Audit.from_residuals(groups, signal, np.ones(2000))
+    assert not shapeless.reliable
+
+
+def test_the_frame_has_the_index_of_the_rows():
+    y = np.random.default_rng(0).normal(size=50)
+    names = [f"row {k}" for k in range(50)]
+    audit = Audit.from_residuals(y, np.zeros(50), np.ones(50), index=names).at(0.1)
+    assert audit.to_frame().index.tolist() == names
+    assert audit.to_frame("polars")["index"].to_list() == names
+
+
+def test_missing_cells_change_neither_alpha_nor_level():
+    rng = np.random.default_rng(0)
+    y, alpha = rng.normal(size=300), rng.uniform(1, 2, 300)
+    audit = Audit.from_residuals(y, np.zeros(300), np.ones(300), alpha=alpha, false_alarm_rate=0.2)
     allowed = audit.allowing_for(rng.random((300, 2)) < 0.2)
     assert not np.array_equal(allowed.std, audit.std)
-    np.testing.assert_array_equal(allowed.alpha, trust)
+    np.testing.assert_array_equal(allowed.alpha, alpha)
     assert allowed.false_alarm_rate == 0.2
 
 

@@ -149,7 +149,7 @@ def test_without_a_server_the_error_says_what_to_do(server, tmp_path, monkeypatc
     gc.collect()
 
 
-def test_unknown_names_are_answered_with_the_known_ones():
+def test_the_error_for_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match="choose one of boston, concrete, power, yacht, kin8nm"):
         datasets.load("iris")
 
@@ -196,7 +196,7 @@ def test_synthetic_defaults_are_the_papers():
 
 
 @pytest.mark.parametrize("make", [datasets.synthetic, datasets.heteroscedastic, datasets.rents])
-def test_clean_labels_depend_on_the_seed_alone(make):
+def test_clean_labels_depend_only_on_the_seed(make):
     clean, spoilt = make(contamination=0.0, random_state=5), make(contamination=0.3, random_state=5)
     assert not clean.mask.any()
     assert_array_equal(clean.y, clean.y_clean)
@@ -208,7 +208,7 @@ def test_clean_labels_depend_on_the_seed_alone(make):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5])
-def test_heteroscedastic_noise_is_what_it_says(n_features):
+def test_heteroscedastic_noise_has_the_stated_distribution(n_features):
     data = datasets.heteroscedastic(10_000, n_features, random_state=2)
     assert stats.kstest((data.y_clean - data.mean) / data.std, "norm").pvalue > 0.01
     assert data.std.max() > 3 * data.std.min()
@@ -217,7 +217,7 @@ def test_heteroscedastic_noise_is_what_it_says(n_features):
         assert abs(rank) > 0.2
 
 
-def test_heteroscedastic_labels_can_be_spoilt_in_any_way():
+def test_heteroscedastic_labels_can_be_contaminated_in_any_way():
     data = datasets.heteroscedastic(contamination=Ramp(end=0.4), random_state=3, kind=Shifted(2.0))
     z = (data.y - data.y_clean) / data.std
     assert_allclose(np.abs(z[data.mask]), 2, rtol=1e-9)

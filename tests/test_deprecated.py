@@ -13,7 +13,7 @@ from levelhead.study.paper import grid_search
 
 
 @pytest.mark.parametrize("old", MOVED)
-def test_an_old_name_still_works_and_says_where_it_went(old, monkeypatch):
+def test_an_old_name_still_works_and_names_the_new_one(old, monkeypatch):
     monkeypatch.delitem(sys.modules, old, raising=False)
     with pytest.warns(FutureWarning, match=f"{old} has moved to {MOVED[old]}"):
         module = importlib.import_module(old)

@@ -26,6 +26,7 @@ from levelhead.audits import Audit
 from levelhead.audits.dependence import find_dependence
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
+from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.frames import missing_cells
 
 __all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks"]
@@ -173,7 +174,7 @@ def level_columns(X: Any) -> dict[str, NDArray[Any]]:
 
     Parameters
     ----------
-    X : array-like, pandas or polars frame
+    X : array-like or frame
         The table, n_samples × n_features.
 
     Returns
@@ -181,7 +182,7 @@ def level_columns(X: Any) -> dict[str, NDArray[Any]]:
     dict of str to ndarray
         Name and values of each column.
     """
-    if hasattr(X, "columns"):
-        return {str(name): np.asarray(X[name]) for name in X.columns}
+    if frames.library(X) is not None:
+        return {column.name: column.values for column in frames.cells(X)}
     cells = np.empty((0, 0)) if hasattr(X, "tocsr") else np.asarray(X)
     return {f"number {k}": column for k, column in enumerate(cells.T)}

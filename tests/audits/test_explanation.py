@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from levelhead.audits import affordable, explain
+from levelhead.audits.explanation import cell_text
 
 X = np.random.default_rng(0).normal(size=(300, 4))
 
@@ -21,7 +22,7 @@ def test_contributions_of_a_linear_model_are_its_terms() -> None:
         assert sum(moved.values()) == pytest.approx(found.expected - found.usual)
         assert moved["column 1"] == pytest.approx(3 * X[found.row, 0], abs=2.5)  # 24 references: 3/√24 = 0.6
         assert found.expected == pytest.approx(linear(X[[found.row]])[0])
-        assert f"column 1 = {X[found.row, 0]:.4g} (" in found.text
+        assert f"column 1 = {X[found.row, 0]:.6g} (" in found.text
 
 
 def test_neighbours_are_the_nearest_trusted_rows() -> None:
@@ -48,6 +49,12 @@ def test_frames_keep_their_columns(library) -> None:
     assert found.contributions["kind"] == pytest.approx(10 * 2 / 3, abs=3.0)
     assert "kind = b (+" in found.text
     assert len(found.neighbours) == 0
+
+
+def test_cells_are_written_as_people_write_them() -> None:
+    assert cell_text(np.datetime64("2004-04-01T00:00:00.000000")) == "2004-04-01"
+    assert cell_text(np.datetime64("2004-04-01T13:30")) == "2004-04-01 13:30:00"
+    assert cell_text(1 / 3) == "0.333333"
 
 
 def test_the_same_seed_gives_the_same_explanation() -> None:

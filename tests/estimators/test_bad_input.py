@@ -123,7 +123,7 @@ ANSWERED = {
 
 @pytest.mark.parametrize("cls", [GCPRegressor, GaussianRegressor, BayesianBetaRegressor])
 @pytest.mark.parametrize("name", ANSWERED)
-def test_tables_that_are_answered(name, cls):
+def test_tables_that_are_accepted(name, cls):
     inputs, labels = ANSWERED[name]
     model = cls(hidden_layer_sizes=(8,), max_iter=5, random_state=0).fit(inputs, labels)
     mean, std = model.predict(inputs, return_std=True)
@@ -141,7 +141,7 @@ def test_extreme_inputs_in_a_prediction(value):
     assert (np.isfinite(std) & (std > 0)).all()
 
 
-def test_a_constant_target_is_learnt():
+def test_a_constant_target_is_learned():
     mean, std = GCPRegressor(random_state=0).fit(X, np.full(N, 7.0)).predict(2 * X, return_std=True)
     np.testing.assert_allclose(mean, 7, atol=0.1)
     assert std.max() < 1
@@ -219,5 +219,5 @@ def test_weights_that_are_refused(name):
         2.5,
     ],
 )
-def test_extreme_weights_are_answered(weight):
+def test_extreme_weights_give_predictions(weight):
     assert np.isfinite(gcp().fit(X, Y, sample_weight=weight).predict(X)).all()

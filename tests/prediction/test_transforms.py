@@ -157,7 +157,7 @@ def test_rows_can_be_selected_and_shown(latent):
     assert latent.transform is None
 
 
-def test_what_has_no_variance_says_so(latent):
+def test_the_student_variance_on_a_log_scale_is_an_error(latent):
     prediction = TransformedPrediction(latent, LogTransform(1e-3))
     for name in ("student_var", "finite_student_var"):
         with pytest.raises(AttributeError, match=f"log scale.*prediction.latent.{name}"):

@@ -15,7 +15,7 @@ def outcome(make_specs):
     return attempt(make_specs(1)[1])
 
 
-def test_lines_tell_count_failures_and_time_left(make_specs, outcome):
+def test_lines_show_count_failures_and_time_left(make_specs, outcome):
     specs, file = make_specs(1), io.StringIO()
     lines = progress.Lines(specs, file, every=0.0)
     for spec in specs[:3]:

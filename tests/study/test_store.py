@@ -96,7 +96,7 @@ def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
         assert store.done() == {good.digest, bad.digest}
 
 
-def test_an_outcome_appears_whole_or_not_at_all(tmp_path, data):
+def test_a_result_is_stored_completely_or_not_at_all(tmp_path, data):
     spec = Spec(data, 0, "ridge", 1, BayesianRidge())
     outcome = attempt(spec)
     measures = outcome.result.measures["ridge"]
@@ -150,7 +150,7 @@ def test_csv_there_and_back(tmp_path, make_specs):
         read_csv(tmp_path / "other.csv")
 
 
-def test_other_files_are_refused_and_left_alone(tmp_path):
+def test_other_files_are_refused_and_not_changed(tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be looked at " * 50)
     with pytest.raises(ValueError, match="is not a file of study results"):
@@ -164,7 +164,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "overwritten"])
-def test_a_damaged_file_is_said_to_be_damaged(tmp_path, data, damage):
+def test_the_error_names_a_damaged_file(tmp_path, data, damage):
     path = tmp_path / "study.db"
     specs = [Spec(data, 0, "ridge", seed, BayesianRidge()) for seed in range(30)]
     run_study(specs, path, show_progress=False)
@@ -217,7 +217,7 @@ def test_many_may_open_a_new_file_at_once(tmp_path):
             assert list(pool.map(make_and_read, [path] * n, [together] * n)) == [set()] * n
 
 
-def test_a_file_that_another_program_holds_is_said_to_be_held(tmp_path, monkeypatch):
+def test_the_error_names_a_file_locked_by_another_program(tmp_path, monkeypatch):
     monkeypatch.setattr("levelhead.study.store._PATIENCE", 0.1)
     path = tmp_path / "study.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

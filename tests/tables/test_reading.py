@@ -24,16 +24,6 @@ from levelhead.tables import TableError, training_table  # noqa: E402
 Write = Callable[..., Path]
 
 
-@pytest.fixture
-def written(tmp_path: Path) -> Write:
-    def write(text: str, name: str = "table.csv", encoding: str = "utf-8") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text.encode(encoding))
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", " ", "   "])
 def test_any_separator_is_found(separator: str, written: Write) -> None:
     lines = [["size", "kind", "y"], ["1.5", "old", "2"], ["-2.25", "new", "1e3"]]
@@ -128,7 +118,7 @@ def test_cells_are_named_by_their_row_in_the_file(written: Write) -> None:
     lines = [f"{i},{i}" for i in range(40)]
     lines[2], lines[30] = "2,", "old,30"
     table = training_table(written("\n".join(["x,y", *lines])), "y")
-    assert table.quality[0].text == "x: 1 cell read as missing: row 31 ('old')"
+    assert "x: 1 cell read as missing: row 31 ('old')" in [found.text for found in table.quality]
 
 
 def test_infinite_labels_are_left_out(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_the_model_is_left_as_it_was(dataset):
     assert model.training
 
 
-def test_a_normal_head_has_no_trust(dataset):
+def test_a_normal_head_has_no_alpha(dataset):
     result = robust.label_audit(dataset, Gaussian())
     assert np.isnan(result.alpha).all()
     assert result.contamination == pytest.approx(0.08, abs=0.015)

@@ -20,7 +20,7 @@ def served():
 
 
 @pytest.mark.slow
-def test_onnx_answers_as_pytorch(served, tmp_path):
+def test_onnx_gives_the_same_outputs_as_pytorch(served, tmp_path):
     pytest.importorskip("onnx")
     pytest.importorskip("onnxscript")
     runtime = pytest.importorskip("onnxruntime")
@@ -51,7 +51,7 @@ def test_onnx_answers_as_pytorch(served, tmp_path):
     assert_allclose(student[sure], expected.student_variance.detach().numpy()[sure], rtol=2e-5)
 
 
-def test_a_compiled_network_answers_as_itself(served):
+def test_a_compiled_network_gives_the_same_outputs(served):
     compiled = torch.compile(served, fullgraph=True, backend="eager")
     x = torch.randn(16, 5)
     for got, exact in zip(compiled(x), served(x), strict=True):

@@ -2,7 +2,7 @@
 
 Slabs through 0 are wide; their labels are also found among the clean ones. Rings lie from c to 2c on one or both sides,
 bumps around ±c. The choice of a background costs `EXISTENCE`, and N labels in it cost price · ln(1 + N) and
-`PER_LABEL` · N more: a background must explain its labels clearly better than a heavier or more skewed core, or
+`per_label(price)` · N more: a background must explain its labels clearly better than a heavier or more skewed core, or
 it only corrects the shape of the core.
 """
 
@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 # Chosen by bench/audits.py on noise that is Gaussian, Student (5 and 3.5 degrees of freedom), log-normal, gamma, a
 # normal scale mixture and two opposite log-normals, with wrong labels that are wide, one-sided or a cluster.
 EXISTENCE = 2.0
-PER_LABEL = 0.1
+_PER_LABEL, _PER_LABEL_OF_SLAB = 0.06, 0.03
 _SLAB, _RING, _BUMP = 1.0, 1.5, 2.0  # prices
 
 _NORMAL_SLABS = (5.0, 10.0, 20.0, 40.0)  # standard deviations
@@ -55,6 +55,12 @@ def dictionary(scale: float) -> tuple[FloatArray, FloatArray]:
         shapes += [_normal(scale * c, sd), _normal(-scale * c, sd)]
         prices += [_BUMP] * 2
     return np.array(shapes), np.array(prices)
+
+
+def per_label(prices: FloatArray) -> FloatArray:
+    """What each label in a background costs, by the price of the background."""
+    cost: FloatArray = np.where(prices > _SLAB, _PER_LABEL, np.where(prices > 0, _PER_LABEL_OF_SLAB, 0.0))
+    return cost
 
 
 def outside(center: float, reach: float) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from levelhead.audits._backgrounds import EXISTENCE, PER_LABEL, dictionary
+from levelhead.audits._backgrounds import EXISTENCE, dictionary, per_label
 from levelhead.audits._bins import half_scale
 from levelhead.audits._cores import Core
 from levelhead.theory.elementary import exp, log, log1p
@@ -215,7 +215,7 @@ class Batch:
             found = (counts * (part / (1 + share[:, :, None] * excess))).sum(axis=2)
             share = np.clip(found / (self.n + prices / (1 + found)), 1e-9, 0.9)
         gain = (counts * log(1 + share[:, :, None] * excess)).sum(axis=2)
-        paid = prices * log1p(self.n * share) + EXISTENCE + PER_LABEL * self.n * share
+        paid = prices * log1p(self.n * share) + EXISTENCE + per_label(prices) * self.n * share
         return gain - paid, share
 
     def models(self, scales: FloatArray) -> list[Model]:
@@ -226,7 +226,11 @@ class Batch:
             if scale < 1 and scale < _TOO_NARROW * half_scale(mass):
                 continue
             used = shares > 0
-            cost = self.state.cost[i] + EXISTENCE * used.sum() + PER_LABEL * self.n * shares.sum()
+            cost = (
+                self.state.cost[i]
+                + EXISTENCE * used.sum()
+                + self.n * (per_label(self.prices[i]) * shares).sum()
+            )
             found.append(
                 Model(
                     float(cost),

@@ -10,7 +10,9 @@ from levelhead._checks import share as check_share
 from levelhead._checks import vector
 from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
+from levelhead._plot_style import shown_once
 from levelhead.audits._codes import find_codes
+from levelhead.audits.html import audit_html
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
@@ -394,6 +396,9 @@ class Audit:
     def __repr__(self) -> str:
         return self.summary()
 
+    def _repr_html_(self) -> str:
+        return audit_html(self)
+
     def plot(self) -> Any:
         """Plot given against expected labels, residuals in units of the noise, and probabilities.
 
@@ -427,7 +432,7 @@ class Audit:
             ylabel="labels",
             title="How sure it is",
         )
-        return figure
+        return shown_once(figure)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a table with one row per label.
@@ -500,7 +505,7 @@ def _without_signal(y: FloatArray, mean: FloatArray) -> tuple[str, ...]:
     left = float(np.median(np.abs(y - mean))) / max(float(np.median(np.abs(y - np.median(y)))), 1e-300)
     if left < _NO_SIGNAL:
         return ()
-    return ("the inputs hardly predict the labels, so that a wrong label looks like any other",)
+    return ("the inputs hardly predict the labels, so that only labels far from all others can be found",)
 
 
 def _ends(interval: tuple[float, float]) -> str:

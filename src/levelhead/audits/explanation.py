@@ -66,7 +66,7 @@ class Explanation:
     def text(self) -> str:
         """The explanation in one sentence."""
         moved = [(name, value) for name, value in self.contributions.items() if value != 0][:_SHOWN]
-        causes = ", ".join(f"{name} = {_short(self.cells[name])} ({value:+.3g})" for name, value in moved)
+        causes = ", ".join(f"{name} = {cell_text(self.cells[name])} ({value:+.3g})" for name, value in moved)
         because = f", because of {causes}" if causes else ""
         return f"{self.expected:.4g} is expected{because}; the mean of trusted rows is {self.usual:.4g}."
 
@@ -208,5 +208,10 @@ def _nearest(X: Any, inputs: ArrayLike | None, rows: Index, trusted: NDArray[np.
     return list(nearest(real("inputs", X if inputs is None else inputs), rows, _NEIGHBOURS, trusted))
 
 
-def _short(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, int | float | np.number) else str(cell)
+def cell_text(cell: Any) -> str:
+    """Write the value of an input: numbers with six digits, dates without a time of zero."""
+    if isinstance(cell, float | np.floating):
+        return f"{cell:.6g}"
+    if isinstance(cell, np.datetime64):
+        return str(cell.astype("datetime64[s]")).removesuffix("T00:00:00").replace("T", " ")
+    return str(cell)

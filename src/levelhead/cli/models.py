@@ -1,6 +1,7 @@
 """`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to predictions."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,8 @@ def fit(
         else ""
     )
     screen.print_line(
-        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in {result['seconds']:.0f} s{wrong}."
+        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in "
+        f"{result['seconds']:.0f} s{wrong}."
     )
     screen.print_line(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
 
@@ -242,7 +244,7 @@ def about_table(table: tables.TrainingTable) -> dict[str, Any]:
             {"label": label, "count": count} for label, count in table.target_codes.items()
         ],
         "remarks": table.remarks,
-        "quality": [found._asdict() for found in table.quality],
+        "quality": [asdict(found) for found in table.quality],
     }
 
 
@@ -289,6 +291,14 @@ def _formats(model: Any) -> tables.TableFormats | None:
     """What a model has learnt about raw columns; None for models of version 0.1 and from Python."""
     first = model.steps[0][1] if hasattr(model, "steps") else None
     return first if isinstance(first, tables.TableFormats) else None
+
+
+def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
+    """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
+    known = _formats(model)
+    if known is None:
+        raise ValueError(f"{path} does not hold the formats of its table; fit it again with levelhead fit")
+    return known
 
 
 def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> tables.TableFormats:

@@ -162,7 +162,7 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-class AuditedRegressor(ScaledLabels, FittedRegressor, TableReader):
+class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
     """A model with out-of-fold predictions of its training rows, by which their labels are judged."""
 
     target_scale_: Scale

@@ -60,6 +60,10 @@ class ScaledLabels:
     target_transform_reason_: str
 
     @abstractmethod
+    def _unrounded(self, X: Table, y: FloatArray, rows: Rows) -> FloatArray:
+        """Labels with the noise of their rounding, if they have no other; else the same labels."""
+
+    @abstractmethod
     def _held_out(
         self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
     ) -> tuple[FloatArray, FloatArray]:
@@ -77,7 +81,9 @@ class ScaledLabels:
         X, y, weight = pilot._checked(X, y, sample_weight, reset=True)
         seed = int(check_random_state(pilot.random_state).randint(2**31 - 1))
         splitting = Splitting(groups, cv).checked(len(y))
-        return choose(pilot, pilot.target_transform, X, y, arrange(X, y, weight, seed), splitting, seed)
+        rows = arrange(X, y, weight, seed)
+        labels = pilot._unrounded(X, y, rows)
+        return choose(pilot, pilot.target_transform, X, labels, rows, splitting, seed)
 
     @property
     def _scale(self) -> Transform | None:
@@ -130,7 +136,7 @@ def _not_positive(labels: FloatArray) -> str:
     count = int((labels <= 0).sum())
     are = "label is" if count == 1 else "labels are"
     return (
-        f"; {count} {are} not positive, which a log scale cannot hold, and count as far too small"
+        f"; {count} {are} not positive, which is impossible on a log scale; they are treated as much too small"
         if count
         else ""
     )
@@ -201,7 +207,8 @@ class _Trial:
         rows = f"{len(self.y):,} held-out rows"
         if not gains or not np.isfinite(of_linear.value).all():
             return Choice(
-                None, f"linear scale, because the labels of {rows} are as symmetric as on any other"
+                None,
+                f"linear scale, because the labels of {rows} are at least as symmetric as on any other scale",
             )
         better = [item for item in gains if item[1][0] > _CLEARLY * item[1][1]]
         scale, (gain, error) = max(better or gains, key=_preference)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 
 from levelhead.estimators import _preparation
 from levelhead.estimators._inputs import explained
-from levelhead.estimators._out_of_fold import Folds
+from levelhead.estimators._out_of_fold import Folds, Splitting, assign
 from levelhead.estimators._preparation import Rows
 from levelhead.estimators._types import FloatArray, Table, Weights
 from levelhead.tables.encoding import frames, inputs
@@ -17,6 +17,7 @@ from levelhead.tables.encoding.columns import Columns
 from levelhead.tables.encoding.features import Reader
 from levelhead.tables.encoding.inputs import CrossFitted, Encoding
 
+_FOLDS = 5  # in which labels are compared with the medians of their level
 _TYPES = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
 
 
@@ -41,6 +42,7 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
 
     columns_: Columns | None
     encoding_: Encoding | None
+    _only_column: int | None  # the category that determines the clean labels
     _reader: ClassVar[Reader]
 
     def __sklearn_tags__(self) -> Any:
@@ -130,6 +132,19 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
     def _learnt_encoding(self) -> Encoding | None:
         return getattr(self, "encoding_", None)  # files of version 0.1 have none
 
+    def _unrounded(self, X: Table, y: FloatArray, rows: Rows) -> FloatArray:
+        """Labels with the noise of their rounding, if they have no other; else the same labels."""
+        columns = getattr(self, "columns_", None)  # files of version 0.1 have none
+        self._only_column = None
+        if columns is None:
+            return y
+        folds = assign(rows, _FOLDS, Splitting(), X, y)
+        found = inputs.find_repetition(X, y, rows.index, folds, columns)
+        if found is None:
+            return y
+        self._only_column = found.column
+        return y + found.unit * (rows.key / 2.0**64 - 0.5)
+
     def _learn_encoding(self, table: TrainingTable) -> None:
         self.encoding_ = None
         X, labels, rows, folds = table
@@ -137,7 +152,14 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
             return  # the models can use the table as it is
         center, spread = _preparation.target_scale(labels, rows, "robust")
         self.encoding_ = inputs.learn(
-            X, labels, rows.index, folds, self.columns_, self._reader, (float(center), float(spread))
+            X,
+            labels,
+            rows.index,
+            folds,
+            self.columns_,
+            self._reader,
+            (float(center), float(spread)),
+            self._only_column,
         )
 
     def _encoded(self, table: TrainingTable, without: int | None = None) -> tuple[Table, FloatArray]:
@@ -149,8 +171,7 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         if learnt is None:
             return table.X, table.labels
         fitted = self._cross_fitted(table, without)
-        rounding = learnt.rounding * (table.rows.key / 2.0**64 - 0.5)
-        return fitted.inputs, table.labels - fitted.offset + rounding
+        return fitted.inputs, table.labels - fitted.offset
 
     def _cross_fitted(self, table: TrainingTable, without: int | None = None) -> CrossFitted:
         assert self.encoding_ is not None

@@ -40,9 +40,7 @@ def text_table(mean: FloatArray, std: FloatArray, alpha: FloatArray | None) -> l
     """Return aligned lines `row  mean ± std  α`, with decimals chosen by the spread."""
     if mean.size == 0:
         return []
-    size = np.log10(np.median(std))
-    plain = -6 < size < 6 and np.abs(mean).max() < 1e9
-    form = f".{int(np.clip(2 - np.floor(size), 0, 9))}f" if plain else ".3e"
+    form = number_form(mean, std)
     means, stds = (_right([format(value, form) for value in values]) for values in (mean, std))
     columns = [
         _right(["row", *map(str, range(mean.size))]),
@@ -53,6 +51,13 @@ def text_table(mean: FloatArray, std: FloatArray, alpha: FloatArray | None) -> l
     if alpha is not None:
         columns.append(["α", *(f"{a:#.3g}" for a in alpha)])
     return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+
+def number_form(values: FloatArray, spread: FloatArray) -> str:
+    """Return the format of numbers, with as many decimals as their median spread deserves."""
+    size = np.log10(np.median(spread) + np.finfo(float).tiny)
+    plain = -6 < size < 6 and np.abs(values).max() < 1e9
+    return f".{int(np.clip(2 - np.floor(size), 0, 9))}f" if plain else ".3e"
 
 
 def _right(texts: list[str]) -> list[str]:

@@ -29,6 +29,7 @@ from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead.prediction.display import count, make_frame, text_table
 from levelhead.prediction.distribution import ContaminatedMarginal, Distribution, read_only
+from levelhead.prediction.html import prediction_html
 from levelhead.prediction.mixture import GAUSSIAN, STUDENT, Mixture
 from levelhead.prediction.transforms import Transform
 from levelhead.theory.student import prognostic_variance, student_variance
@@ -276,6 +277,9 @@ class Prediction(Distribution):
         table = text_table(head.mean, head.std, None if head.member_alpha is None else head.alpha)
         more = [f"… {len(self) - _HEAD} more"] if len(self) > _HEAD else []
         return "\n".join([f"Prediction of {rows}, {members}", *table, *more])
+
+    def _repr_html_(self) -> str:
+        return prediction_html(self)
 
     def _student(self, name: str) -> tuple[FloatArray, FloatArray]:
         if self.member_alpha is None or self.member_sigma is None:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead.audits import Diagnosis, Explanation, Segment
+from levelhead.audits.explanation import cell_text
 from levelhead.report import encoding
 
 Index = NDArray[np.intp]
@@ -97,12 +98,8 @@ def _explanation(found: Explanation) -> dict[str, Any]:
     return {
         "expected": found.expected,
         "usual": found.usual,
-        "moved": [[name, _cell(found.cells[name]), value] for name, value in moved],
+        "moved": [[name, cell_text(found.cells[name]), value] for name, value in moved],
     }
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _quality(finding: Any) -> dict[str, Any]:

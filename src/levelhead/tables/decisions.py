@@ -74,14 +74,10 @@ def decide(
 
 
 def _seen_marks(learnt: Sequence[Learning]) -> _Marks:
-    sure = [
-        column.learnt
-        for column in learnt
-        if column.learnt is not None and column.learnt.settled and column.format.kind == "number"
-    ]
+    numeric = [c.learnt for c in learnt if c.learnt is not None and c.format.kind == "number"]
     return _Marks(
-        frozenset(one.format.decimal for one in sure if one.shows_decimal),
-        frozenset(one.format.grouping for one in sure if one.format.grouping),
+        frozenset(one.format.decimal for one in numeric if one.settled and one.shows_decimal),
+        frozenset(one.format.grouping for one in numeric if one.other is None and one.format.grouping),
     )
 
 
@@ -93,7 +89,7 @@ def _decided(column: Learning, marks: _Marks, separator: str | None) -> tuple[Co
     choice = (
         (column.learnt.format == grouped, "beside numbers below 1000 without the mark")
         if column.learnt.settled
-        else _by_name(column, grouped) or _by_others(decimal.decimal, marks, separator)
+        else _by_name(column) or _by_others(decimal.decimal, marks, separator) or _by_unit(column, grouped)
     )
     if choice is None:
         raise TableError(_two_readings(column, decimal, grouped))
@@ -113,9 +109,14 @@ def _as_in_other_columns(form: ColumnFormat, settled: bool, marks: _Marks) -> Co
     return form
 
 
-def _by_name(column: Learning, grouped: NumberFormat) -> tuple[bool, str] | None:
+def _by_name(column: Learning) -> tuple[bool, str] | None:
     if _COORDINATE.fullmatch(column.name):
         return False, "because its name says that these are coordinates"
+    return None
+
+
+def _by_unit(column: Learning, grouped: NumberFormat) -> tuple[bool, str] | None:
+    """Amounts of money have two decimals; prices per litre, below 10, may have three."""
     digits = re.search(r"\d+", column.learnt.example if column.learnt else "")
     if grouped.unit and _MONEY.fullmatch(grouped.unit) and digits is not None and len(digits[0]) > 1:
         return True, "because amounts of money rarely have three decimals"
@@ -130,6 +131,9 @@ def _by_others(mark: str, marks: _Marks, separator: str | None) -> tuple[bool, s
         return mark in marks.grouping, f"because a {name} {used} in other columns"
     if mark == "," and marks.decimal == {"."}:
         return True, "because a point separates decimals in other columns"
+    if marks.grouping and not marks.decimal:
+        used = _MARK_NAMES[min(marks.grouping)]
+        return False, f"because a {used} groups digits in other columns"
     if mark == "." and separator == "," and not marks.decimal:
         return False, "because a comma separates the cells of the file"
     return None

@@ -207,9 +207,9 @@ def _split_rows(source: Source, layout: Layout) -> Iterator[tuple[list[str], int
     with long_cells(2**31 - 1):
         try:
             for row in reader:
-                if reader.line_num > layout.header_lines and row != []:
-                    if len(row) > 1 or row[0].strip() or len(layout.names) == 1:
-                        yield row, reader.line_num
+                blank = not row or (len(row) == 1 < len(layout.names) and not row[0].strip())
+                if reader.line_num > layout.header_lines and not blank:
+                    yield row, reader.line_num
         except csv.Error as error:
             raise TableError(
                 f"{source.name}: line {reader.line_num} cannot be split into cells ({error}); is a closing "

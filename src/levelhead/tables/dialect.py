@@ -106,7 +106,8 @@ def utf8(source: Source, layout: Layout) -> Iterator[tuple[bytes, float]]:
 
     def content() -> Iterator[bytes]:
         nonlocal share
-        for block, share in source.blocks():
+        for block, read in source.blocks():
+            share = read
             yield block
 
     rest = b""

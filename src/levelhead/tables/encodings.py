@@ -23,6 +23,11 @@ _MARKS = (
 _RUN = re.compile(
     rb"[\x80-\xff]{3,}"
 )  # words in other alphabets are made of such bytes, Latin ones only here and there
+# Encodings of files that people exchange today, apart from Latin ones.
+_COMMON = (
+    "cp1251", "koi8_r", "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1253", "cp1254", "cp1255", "cp1256",
+    "cp874",
+)  # fmt: skip
 _UTF16 = 0.15  # share of zero bytes at even or odd places, for the digits and separators of a table
 
 
@@ -69,9 +74,14 @@ def marked(start: bytes) -> str | None:
     even, odd = start[0::2].count(0), start[1::2].count(0)
     half = max(len(start) // 2, 1)
     for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if zeros / half > _UTF16 and others < 0.02 * half and "\n" in start.decode(name, errors="ignore"):
+        if zeros / half > _UTF16 and others < 0.02 * half and _has_lines(start, name):
             return name
     return None
+
+
+def _has_lines(start: bytes, name: str) -> bool:
+    text = start.decode(name, errors="ignore")
+    return "\n" in text or "\r" in text
 
 
 def guessed(sample: bytes) -> str:
@@ -91,7 +101,8 @@ def guessed(sample: bytes) -> str:
     if sum(map(len, _RUN.findall(sample))) < 0.5 * beyond:
         return _latin(sample)
     normalizer = needed("charset_normalizer", "the encoding of this file", "cli")
-    best = normalizer.from_bytes(sample[: sample.rfind(b"\n") + 1] or sample).best()
+    text = sample[: sample.rfind(b"\n") + 1] or sample
+    best = normalizer.from_bytes(text, cp_isolation=list(_COMMON)).best()
     return _latin(sample) if best is None else str(best.encoding)
 
 

@@ -7,7 +7,7 @@ a whole, and must not scatter like counts, because zero is a common value of cou
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,7 +33,8 @@ _ZERO_GAP = 1.25  # gap between zero and the other values, in distances from the
 _POISSON = (0.5, 1.5)  # variance over mean of whole numbers that scatter like counts
 
 
-class Code(NamedTuple):
+@dataclass(frozen=True)
+class Code:
     """A number that stands for "missing" in a column.
 
     Attributes

@@ -31,66 +31,38 @@ _CELL = (
     rf"(?P<body>[.,]?[0-9](?:{_DIGITS}*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?)"
     r"(?P<after>(?:[^0-9].*)?)$"
 )
-_CODES = [
-    "USD",
-    "EUR",
-    "GBP",
-    "JPY",
-    "INR",
-    "CNY",
-    "RMB",
-    "CHF",
-    "SEK",
-    "NOK",
-    "DKK",
-    "PLN",
-    "CZK",
-    "HUF",
-    "RON",
-    "RUB",
-    "BRL",
-    "AUD",
-    "CAD",
-    "NZD",
-    "ZAR",
-    "MXN",
-    "KRW",
-    "TRY",
-    "SGD",
-    "HKD",
-]
-CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{'|'.join(_CODES)}|Rs\.?|kr\.?|zł|Kč|Ft|lei|R)"
+_CODES = (
+    "USD|EUR|GBP|JPY|INR|CNY|RMB|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|BRL|AUD|CAD|NZD|ZAR|MXN|KRW|TRY|SGD|HKD"
+)
+CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{_CODES}|Rs\.?|kr\.?|zł|Kč)"
 _BEFORE = re.compile(rf"(\()?([+{_MINUS}])?({CURRENCY})?([+{_MINUS}])?(\()?")
 _UNIT = rf"[^\d\s.,()+{_MINUS}][^\d.,()+{_MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
 _AFTER = re.compile(rf"({_UNIT})?\.?\s*([+{_MINUS}])?\s*(\))?\s*(%)?")
 # Words for thousands and more: a number without such a word is not in the same unit.
 _MULTIPLES = frozenset(
-    [
-        "k",
-        "K",
-        "m",
-        "M",
-        "b",
-        "B",
-        "bn",
-        "mn",
-        "mio",
-        "mrd",
-        "tsd",
-        "mil",
-        "lakh",
-        "lakhs",
-        "lac",
-        "lacs",
-        "cr",
-        "crore",
-        "crores",
-        "thousand",
-        "million",
-        "billion",
-    ]
+    {
+        *(
+            "k",
+            "K",
+            "m",
+            "M",
+            "b",
+            "B",
+            "bn",
+            "mn",
+            "mio",
+            "mrd",
+            "tsd",
+            "mil",
+            "thousand",
+            "million",
+            "billion",
+        ),
+        *("lakh", "lac", "cr", "crore"),
+    }
 )
-_SURE = 50  # cells like 1,234 beside some like 567: were they decimals, one in ten would end in a zero that is not written
+# Cells like 1,234 beside some like 567: were they decimals, one in ten would end in a zero, which would be left out.
+_SURE = 50
 
 
 class NumberFormat(NamedTuple):
@@ -136,7 +108,7 @@ class Learnt(NamedTuple):
     shows_decimal : bool
         Whether some cells have decimals.
     example : str
-        The commonest cell that the two formats read differently.
+        The longest cell that the two formats read differently.
     """
 
     format: NumberFormat
@@ -355,7 +327,7 @@ def _of_equals(parts: Any, learnt: Learnt, other: NumberFormat) -> Learnt:
     differ = parts.filter(first.is_not_null() & second.is_not_null() & (first != second))
     if not len(differ):
         return learnt
-    example = differ.sort("n", "cell", descending=[True, False])["cell"][0]
+    example = max(sorted(differ["cell"].to_list()), key=len)
     learnt = learnt._replace(other=other, example=example)
     grouped, decimal = (other, learnt.format) if other.grouping in (",", ".") else (learnt.format, other)
     small = parts.filter(pl.col("body").str.contains(r"^[1-9][0-9]{0,2}$"))["n"].sum()

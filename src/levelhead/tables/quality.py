@@ -5,7 +5,8 @@ before trusting a model: columns that give the label away, codes for "missing", 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,8 @@ _ORDER = (
 )  # fmt: skip
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True)
+class Finding:
     """One oddity of a table.
 
     Attributes
@@ -193,8 +195,9 @@ def of_rows(raw: Any) -> list[Finding]:
     copies = np.flatnonzero(raw.duplicated().to_numpy())
     if not len(copies):
         return []
-    text = f"{counted(len(copies))} {'is a copy of an earlier one' if len(copies) == 1 else 'are copies of earlier ones'}: "
-    return [Finding("copies of rows", text + row_list((copies + 1).tolist()), None, len(copies))]
+    are = "is a copy of an earlier one" if len(copies) == 1 else "are copies of earlier ones"
+    text = f"{counted(len(copies))} {are}: {row_list((copies + 1).tolist())}"
+    return [Finding("copies of rows", text, None, len(copies))]
 
 
 def of_columns(X: Any, y: FloatArray) -> list[Finding]:
@@ -285,7 +288,9 @@ def _out_of_order(name: str, column: Any) -> list[Finding]:
     if not steps.any() or steps.mean() > 1 - _IN_ORDER:
         return []
     late = (places[1:][steps] + 1).tolist()
-    text = f"{name}: dates are in order except for {counted(len(late))} that {'is' if len(late) == 1 else 'are'} earlier than the one before: {row_list(late)}"
+    text = (
+        f"{name}: dates go back, against the order of the others, in {counted(len(late))}: {row_list(late)}"
+    )
     return [Finding("dates out of order", text, name, len(late))]
 
 
@@ -300,5 +305,6 @@ def _spellings(name: str, held: Any) -> list[Finding]:
     if not several:
         return []
     shown = tuple(" = ".join(map(cell_text, spelt[:3])) for spelt in several[:_SHOWN])
-    text = f"{name}: {counted(len(several), 'category').replace('categorys', 'categories')} in several spellings: {', '.join(shown)}"
+    n = f"{len(several):,} {'category' if len(several) == 1 else 'categories'}"
+    text = f"{name}: {n} in several spellings: {', '.join(shown)}"
     return [Finding("spellings of one category", text, name, sum(map(len, several)), shown)]

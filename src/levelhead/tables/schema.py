@@ -252,7 +252,7 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             A fitted transformer.
         """
         other = type(self)(**self.get_params(deep=False))
-        vars(other).update(vars(self))
+        other.__dict__.update(self.__dict__)
         other.columns_ = {name: self.columns_[name] for name in names}
         other.feature_names_in_ = np.array(list(names), dtype=object)
         other.n_features_in_ = len(names)
@@ -336,8 +336,8 @@ def refuse_unreadable(column: Any, name: str, form: ColumnFormat, unreadable: ND
     )
     raise TableError(
         f"column {name!r}: {counted(len(unreadable), 'cell')} of {total:,} cannot be read "
-        f"({examples([column.iloc[k] for k in unreadable[:20]])}); the column holds {written}. If this file writes them "
-        f"in another way, --decimal '{name}=,' or --thousands says so"
+        f"({examples([column.iloc[k] for k in unreadable[:20]])}); the column holds {written}. "
+        f"If this file writes them in another way, --decimal '{name}=,' or --thousands says so"
     )
 
 

@@ -18,7 +18,7 @@ def test_the_whole_study_has_a_spec_for_every_cell():
     assert {spec.estimator.n_members for spec in specs if spec.method == "GCPBoost"} == {1}
 
 
-def test_labels_are_spoilt_as_for_the_networks():
+def test_labels_are_contaminated_as_for_the_networks():
     part = {"datasets": ["yacht"], "contamination": [0.2], "seeds": SEEDS[:1]}
     (trees,) = boosting_specs(**part, methods=["GCPBoost"])
     (network,) = table1_specs(**part, methods=["GCP"])

@@ -120,6 +120,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         Mean −ln t of the held-out labels after each round.
     categories_ : dict of int to list
         Categories of each categorical column, by its position.
+    columns_ : Columns or None
+        What the columns of a frame with categories, dates or text hold; None for other tables.
+    encoding_ : Encoding or None
+        How a table becomes inputs; None if it is used as it is.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -221,6 +225,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
+        y = self._unrounded(X, y, rows)
         splitting = Splitting(groups, cv).checked(len(y))
         self._learn_label_scale(X, y, rows, splitting, seed)
         self._reset_contamination()

@@ -6,7 +6,8 @@ levelhead.pending.push((async () => {
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
   const { given, predicted, std, p, verdict, place, alpha } = columns;
   const n = given.length, table = audit.table;
-  const z = (label) => (given[label] - predicted[label]) / std[label];
+  /* In units of the noise, on the scale on which the labels were judged. */
+  const z = columns.z ? (label) => columns.z[label] : (label) => (given[label] - predicted[label]) / std[label];
   const decisions = levelhead.makeDecisions(audit.digest);
   const decisionOf = decisions.get;
   const findings = await levelhead.readFindings(audit);
@@ -40,11 +41,11 @@ levelhead.pending.push((async () => {
   const shownColumns = [
     number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .7fr)", narrow: "minmax(0, .62fr)" }),
     table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true },
-    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { narrow: "minmax(0, 1.1fr)" }),
-    number("predicted", "Expected", (l) => predicted[l], (l) => format.number(predicted[l]), { narrow: "minmax(0, 1.1fr)" }),
+    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.4rem, 1fr)", narrow: "minmax(0, 1.1fr)" }),
+    number("predicted", "Expected", (l) => predicted[l], (l) => format.number(predicted[l]), { width: "minmax(5.2rem, 1fr)", narrow: "minmax(0, 1.1fr)" }),
     number("std", "± std", (l) => std[l], (l) => format.short(std[l]), { wide: true, width: "minmax(0, .8fr)" }),
     number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(0, .7fr)" }),
-    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5rem, .9fr)" }),
+    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.4rem, .9fr)" }),
     findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(0, 1.5fr)" } : null,
     alpha && number("alpha", "α", (l) => alpha[l], (l) => format.short(alpha[l]), { wide: true, width: "minmax(0, .8fr)" }),
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: () => "", width: "7rem", narrow: "7.1rem" },

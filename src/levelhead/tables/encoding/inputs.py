@@ -23,6 +23,7 @@ _EXPLAINED = (
     0.5  # an offset leaves at most this share of the typical deviation of labels, and else is not used
 )
 _KEPT = 0.75  # share of the deviations, the smallest, that are typical
+_EXACT = 1e-9  # a relative difference this small is one of floating-point numbers
 _ROUNDED = 0.95  # share of the labels that are multiples of the unit to which labels are rounded
 _SEEN = 10  # rows of unknown levels from which a model learns how uncertain they are
 _LARGEST = 1e12  # scaled labels are cut here, so that their squares are floats
@@ -63,9 +64,6 @@ class Encoding:
         Center of the labels. Statistics are those of (label − center)/spread.
     spread : float
         Spread of the labels.
-    rounding : float
-        Unit to which labels are rounded, if most of them agree exactly with their offset, or else 0. Such labels have
-        no other noise, and are given that of the rounding, so that the tiny errors of a model do not count as noise.
     """
 
     n_columns: int
@@ -73,7 +71,6 @@ class Encoding:
     offset: Offset | None = None
     center: float = 0.0
     spread: float = 1.0
-    rounding: float = 0.0
 
     def __len__(self) -> int:
         return len(self.features)
@@ -240,6 +237,7 @@ def learn(
     columns: Columns | None,
     reader: Reader,
     scale: tuple[float, float] = (0.0, 1.0),
+    only: int | None = None,
 ) -> Encoding:
     """Learn how to encode a table for a model.
 
@@ -259,6 +257,8 @@ def learn(
         The kind of model.
     scale : tuple of two floats, default=(0.0, 1.0)
         Center and spread of the labels.
+    only : int or None, default=None
+        The only column to use, by default all.
 
     Returns
     -------
@@ -269,11 +269,17 @@ def learn(
     described = (Column("", "number"),) * width if columns is None else columns.columns
     features: list[Feature] = []
     for k, column in enumerate(described):
+        if only not in (None, k):
+            continue
         values = table[visits, k].astype(np.float64)
         features += features_of(k, column.kind, len(column.levels), values, reader)
     features = features or [Feature("gap", 0, _NONE)]  # only text: a model needs at least one input
     encoding = Encoding(width, tuple(features), None, float(scale[0]), float(scale[1]))
-    categories = [] if columns is None else [(k, len(levels)) for k, levels in columns.categories.items()]
+    categories = (
+        []
+        if columns is None
+        else [(k, len(levels)) for k, levels in columns.categories.items() if only in (None, k)]
+    )
     encoding = _with_offset(encoding, categories, table, y, visits, folds)
     return encoding.learnt_from(table[visits], y[visits])
 
@@ -298,18 +304,11 @@ def _with_offset(
             best, smallest = replace(encoding, offset=tried.offset), left
     if best.offset is None:
         return best
-    exact = (
-        np.median(
-            np.abs(y - cross_fitted(replace(best, features=()), table, y, visits, folds).offset)[visits]
-        )
-        <= 1e-9 * encoding.spread
-    )
     place = places(table[:, best.offset.column])
     known = level_statistics(place[visits], labels, len(best.offset.location))
     n_unknown = _count_unknown(place[visits], folds.of_row[visits], folds.seen[visits])
     variance = np.where(known.n_labels > 0, 0.0, known.between if n_unknown < _SEEN else 0.0)
-    offset = best.offset._replace(variance=variance)
-    return replace(best, offset=offset, rounding=_rounding(y[visits]) if exact else 0.0)
+    return replace(best, offset=best.offset._replace(variance=variance))
 
 
 def _count_unknown(place: NDArray[np.int64], fold: NDArray[np.int64], seen: NDArray[np.bool_]) -> int:
@@ -318,12 +317,62 @@ def _count_unknown(place: NDArray[np.int64], fold: NDArray[np.int64], seen: NDAr
     return sum(int(np.count_nonzero(rows)) for rows in unknown)
 
 
-def _rounding(y: FloatArray) -> float:
-    """The largest power of ten of which almost all labels are multiples."""
+class Repetition(NamedTuple):
+    """A category whose level determines the clean label, and the unit to which labels are rounded.
+
+    Attributes
+    ----------
+    column : int
+        Column of the category.
+    unit : float
+        The largest power of ten of which almost all labels are multiples; 0 if there is none.
+    """
+
+    column: int
+    unit: float
+
+
+def find_repetition(
+    table: FloatArray, y: FloatArray, visits: NDArray[np.int64], folds: Folds, columns: Columns
+) -> Repetition | None:
+    """Find out whether labels repeat one value for each level of a category, as several reports of one fact do.
+
+    That is so if most labels are equal to the median of the other labels at their level. Then other columns can only
+    explain the wrong labels, and clean labels have no noise but their rounding.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_samples, n_columns)
+        Numbers, codes and days.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    visits : ndarray of int
+        Rows whose labels count; a row of weight 3 occurs three times.
+    folds : Folds
+        The fold of each row, and the rows whose labels its model may know.
+    columns : Columns
+        What the columns hold.
+
+    Returns
+    -------
+    Repetition or None
+        The category; None if labels have noise of their own.
+    """
+    labels = y[visits]
+    for column, levels in columns.categories.items() if np.ptp(labels) > 0 else ():
+        zeros = np.zeros(len(levels) + FIRST)
+        medians = Encoding(table.shape[1], (), Offset(column, zeros, zeros))
+        left = np.abs(labels - cross_fitted(medians, table, y, visits, folds).offset[visits])
+        if np.median(left) <= _EXACT * np.median(np.abs(labels)):
+            return Repetition(column, _largest_unit(labels))
+    return None
+
+
+def _largest_unit(labels: FloatArray) -> float:
     for digits in range(-9, 10):
         unit = float(f"1e{-digits}")
-        whole = y / unit
-        if np.mean(np.abs(whole - np.round(whole)) <= 1e-9 * np.abs(whole)) >= _ROUNDED:
+        whole = labels / unit
+        if np.mean(np.abs(whole - np.round(whole)) <= _EXACT * np.abs(whole)) >= _ROUNDED:
             return unit
     return 0.0
 
