@@ -207,20 +207,8 @@ def test_all_models_learn_on_one_scale():
     prices[wrong] *= np.repeat([10.0, 0.1], 3)
     model = AutoRegressor(n_members=1, random_state=0).fit(inputs, prices)
     assert model.target_transform_reason_.startswith("log scale, because")
-    assert "on a log scale" in model.reason_
     assert all(part.target_transform_ is model.target_transform_ for part in model.estimators_)
     assert set(wrong) <= set(model.audit(inputs, prices).issues)
     assert model.predict_dist(inputs).transform is model.target_transform_
     plain = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(inputs, prices)
     assert plain.target_transform_ is None
-
-
-@pytest.mark.parametrize("n", [90, 1100])
-def test_groups_are_not_divided_in_the_comparison(recorded, n):
-    groups = np.arange(n) // 3
-    AutoRegressor(random_state=0).fit(
-        np.arange(n)[:, None] + np.zeros((n, 2)), np.arange(n) % 7, groups=groups
-    )
-    for call in recorded:
-        if call[0] == "audit":
-            assert not set(groups[np.array(call[1], dtype=int)]) & set(groups[np.array(call[2], dtype=int)])
