@@ -215,12 +215,17 @@ def test_all_models_learn_on_one_scale():
     assert plain.target_transform_ is None
 
 
-@pytest.mark.parametrize("n", [90, 1100])
-def test_groups_are_not_divided_in_the_comparison(recorded, n):
-    groups = np.arange(n) // 3
-    AutoRegressor(random_state=0).fit(
-        np.arange(n)[:, None] + np.zeros((n, 2)), np.arange(n) % 7, groups=groups
-    )
-    for call in recorded:
-        if call[0] == "audit":
-            assert not set(groups[np.array(call[1], dtype=int)]) & set(groups[np.array(call[2], dtype=int)])
+def test_groups_and_folds_reach_every_model(monkeypatch, quick):
+    given = []
+    for cls in (GCPRegressor, GCPBoostingRegressor):
+        fit = cls.fit
+
+        def spy(self, X, y, sample_weight=None, *, groups=None, cv=None, fit=fit):
+            given.append((groups, cv))
+            return fit(self, X, y, sample_weight, groups=groups, cv=cv)
+
+        monkeypatch.setattr(cls, "fit", spy)
+    groups = np.arange(300) // 3
+    AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS, groups=groups, cv=4)
+    assert len(given) == 3
+    assert all(one is groups and cv == 4 for one, cv in given)
