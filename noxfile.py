@@ -13,10 +13,19 @@ import nox
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("cli", "tables", "dask", "plot", "boosting", "report", "test")  # not torch, which is gigabytes
+EXTRAS = (
+    "cli",
+    "tables",
+    "datasets",
+    "dask",
+    "plot",
+    "boosting",
+    "report",
+    "test",
+)  # not torch, which is gigabytes
 MAY_SKIP = {"LEVELHEAD_NO_SKIPS": ""}  # torch and the browser are not installed
 NEEDS_FILES = (
-    "tests/docs/test_results.py",
+    "tests/docs/test_study_pages.py",
     "tests/test_extras.py",
     "tests/test_package.py",
     "tests/theory/test_special.py",
@@ -34,7 +43,7 @@ def newest_here() -> str:
 
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
-    """The quick tests, every dependency at the floor that pyproject.toml states."""
+    """The quick tests, every dependency at the lower bound in pyproject.toml."""
     optional = PROJECT["optional-dependencies"]
     stated = [*PROJECT["dependencies"], *(line for extra in EXTRAS for line in optional[extra])]
     floors = Path(session.create_tmp()) / "floors.txt"
@@ -71,13 +80,35 @@ def smoke(session: nox.Session) -> None:
     session.run("pytest", "-q", *NEEDS_FILES, env=MAY_SKIP)
 
 
+@nox.session(python=PYTHONS[0])
+def clients(session: nox.Session) -> None:
+    """Libraries that build on ours and that no extra installs; with torch, so it downloads gigabytes."""
+    wheel, _ = build(session)
+    session.install(f"{wheel}[test,torch,skpro]", "lightning-uq-box", "torch-uncertainty", "timm")
+    came_from_the_wheel(session)
+    # Their own warnings are not ours to fix.
+    session.run("pytest", "-q", "-o", "filterwarnings=default", "tests/clients", env=MAY_SKIP)
+
+
 def quick_tests(session: nox.Session, *versions: str) -> None:
     """Install the wheel with the versions that are asked for, and test it."""
     wheel, _ = build(session)
     session.install(f"{wheel}[{','.join(EXTRAS)}]", *versions)
     session.run("pip", "freeze")
     came_from_the_wheel(session)
-    session.run("pytest", "-q", "-m", "not slow", "tests", *session.posargs, env=MAY_SKIP)
+    session.run(
+        "pytest",
+        "-q",
+        "-n",
+        "auto",
+        "--dist",
+        "loadfile",
+        "-m",
+        "not slow",
+        "tests",
+        *session.posargs,
+        env=MAY_SKIP,
+    )
 
 
 def build(session: nox.Session) -> tuple[Path, Path]:

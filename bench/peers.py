@@ -299,7 +299,7 @@ def table(rows: list[dict]) -> str:
     return "\n".join(lines).strip()
 
 
-def marks(rows: list[dict]) -> str:
+def targets(rows: list[dict]) -> str:
     """In how many cells each of ours is ahead of every peer, and how far behind the best of them it falls."""
     cells = cells_of(rows)
     lines = [
@@ -419,7 +419,7 @@ def main() -> None:
     ]
     run_missing(RESULT, COLUMNS, [] if options.table else specs, run)
     rows, beside = read(RESULT), read(RESULT.with_name("audit.csv"))
-    tables = {"peers": table(rows), "peers_marks": marks(rows), "peers_more_splits": more_splits(rows)}
+    tables = {"peers": table(rows), "peers_targets": targets(rows), "peers_more_splits": more_splits(rows)}
     tables["peers_audit"] = audit_table(rows, beside)
     for name, text in tables.items():
         print(f"{text}\n")

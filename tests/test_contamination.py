@@ -25,7 +25,7 @@ def noise_std():
 
 
 @pytest.mark.parametrize("name", list(c.CONTAMINATIONS))
-def test_what_every_contamination_promises(data, noise_std, name):
+def test_common_properties_of_every_contamination(data, noise_std, name):
     X, y = data
     before = X.copy(), y.copy()
     spoil = c.get_contamination(name)
@@ -41,6 +41,13 @@ def test_what_every_contamination_promises(data, noise_std, name):
     assert_array_equal(again.y, spoilt.y)
     other = spoil(X, y, 0.05, random_state=4, noise_std=noise_std)
     assert (other.mask != spoilt.mask).any()
+
+
+def test_the_path_of_a_class_is_that_of_the_package():
+    """It is part of the digests and the seeds of studies, so stored results depend on it."""
+    classes = {type(kind) for kind in c.CONTAMINATIONS.values()} | {c.Contamination, c.Ramp}
+    assert len(classes) == 9
+    assert {cls.__module__ for cls in classes} == {"levelhead.contamination"}
 
 
 @pytest.mark.parametrize("percent", [0, 5, 10, 15, 20])
@@ -74,7 +81,7 @@ def test_cluster_is_one_sided_and_narrow(data):
 
 
 @pytest.mark.parametrize("count", [2, 3, 50])
-def test_swaps_permute_so_that_nobody_keeps_a_label(count):
+def test_swaps_permute_so_that_no_row_keeps_its_label(count):
     y = np.random.default_rng(1).normal(size=100)
     spoilt = c.Swapped()(y[:, None], y, count / 100, random_state=5)
     assert spoilt.mask.sum() == count
@@ -136,7 +143,7 @@ def test_a_ramp_rises_with_the_rank_of_its_feature(data):
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
-def test_frames_are_handed_through(data, backend):
+def test_frames_are_returned_as_given(data, backend):
     library = pytest.importorskip(backend)
     X, y = data
     frame, column = library.DataFrame({"a": X[:, 0], "b": X[:, 1]}), library.Series(y)
@@ -174,7 +181,7 @@ def test_bad_input_is_named(arguments, message):
         c.Replaced()(*arguments)
 
 
-def test_unknown_names_are_answered_with_the_known_ones():
+def test_the_error_for_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match="choose one of replaced, uniform, cluster"):
         c.get_contamination("gaussian")
 

@@ -14,6 +14,7 @@ from scipy import stats
 
 from levelhead import datasets
 from levelhead.contamination import Ramp, Shifted
+from levelhead.datasets import loading
 
 VALUES = np.array([[1.5, -2.0, 10.25], [0.0, 3.125, 11.0], [-0.75, 4.0, 12.5]])
 RAW = " 1.50  -2    10.25\n-0.0\t3.125\t1.1e1 \n-0.75   4.000 12.5\n\n"
@@ -26,8 +27,8 @@ def toy(monkeypatch, tmp_path):
     table = datasets.Table(
         "toy", "toy/data.txt", ("width", "height", "weight"), 3, 3, datasets.fingerprint(VALUES)
     )
-    monkeypatch.setattr(datasets, "TABLES", {**datasets.TABLES, "toy": table})
-    monkeypatch.setattr(datasets, "user_cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(loading, "TABLES", {**datasets.TABLES, "toy": table})
+    monkeypatch.setattr(loading, "user_cache", lambda: tmp_path / "cache")
     monkeypatch.delenv(datasets.ENVIRONMENT, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
@@ -148,7 +149,7 @@ def test_without_a_server_the_error_says_what_to_do(server, tmp_path, monkeypatc
     gc.collect()
 
 
-def test_unknown_names_are_answered_with_the_known_ones():
+def test_the_error_for_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match="choose one of boston, concrete, power, yacht, kin8nm"):
         datasets.load("iris")
 
@@ -195,7 +196,7 @@ def test_synthetic_defaults_are_the_papers():
 
 
 @pytest.mark.parametrize("make", [datasets.synthetic, datasets.heteroscedastic, datasets.rents])
-def test_clean_labels_depend_on_the_seed_alone(make):
+def test_clean_labels_depend_only_on_the_seed(make):
     clean, spoilt = make(contamination=0.0, random_state=5), make(contamination=0.3, random_state=5)
     assert not clean.mask.any()
     assert_array_equal(clean.y, clean.y_clean)
@@ -207,7 +208,7 @@ def test_clean_labels_depend_on_the_seed_alone(make):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5])
-def test_heteroscedastic_noise_is_what_it_says(n_features):
+def test_heteroscedastic_noise_has_the_stated_distribution(n_features):
     data = datasets.heteroscedastic(10_000, n_features, random_state=2)
     assert stats.kstest((data.y_clean - data.mean) / data.std, "norm").pvalue > 0.01
     assert data.std.max() > 3 * data.std.min()
@@ -216,7 +217,7 @@ def test_heteroscedastic_noise_is_what_it_says(n_features):
         assert abs(rank) > 0.2
 
 
-def test_heteroscedastic_labels_can_be_spoilt_in_any_way():
+def test_heteroscedastic_labels_can_be_contaminated_in_any_way():
     data = datasets.heteroscedastic(contamination=Ramp(end=0.4), random_state=3, kind=Shifted(2.0))
     z = (data.y - data.y_clean) / data.std
     assert_allclose(np.abs(z[data.mask]), 2, rtol=1e-9)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from levelhead import datasets
 from levelhead._extras import available, install, needed
 from levelhead.study.backends import finish
 from levelhead.study.paper.theory_figures import phase_portraits
@@ -88,3 +89,10 @@ def test_every_extra_that_is_named_exists() -> None:
     assert {"cli", "torch"} <= named
     assert {"boosting", "plot"} <= asked
     assert named | asked <= set(PROJECT["optional-dependencies"])
+
+
+def test_a_download_without_pooch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ImportError, match=r"downloaded data sets needs pooch.*pip install '\.\[datasets\]'"):
+        datasets.user_cache()
+    assert not any(line.startswith(("pooch", "requests")) for line in PROJECT["dependencies"])

@@ -11,14 +11,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import quad
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.feature_selection import RFE
+from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import levelhead
 from levelhead import metrics
 from levelhead.prediction import Prediction
 
@@ -205,7 +208,7 @@ def test_robust_r2_is_near_r2_on_clean_labels():
 
 @pytest.mark.parametrize("rate", [0.05, 0.2, 0.4])
 @pytest.mark.parametrize("size", [10, 1e6])
-def test_robust_r2_cannot_be_fooled_by_wrong_labels(rate, size):
+def test_robust_r2_is_robust_against_wrong_labels(rate, size):
     """R² of the truth is 0.9; wrong labels wreck R² itself, and lure it to a model that follows them."""
     rng = np.random.default_rng(6)
     truth = rng.normal(size=2000)
@@ -270,7 +273,7 @@ def test_scorers_take_any_model_with_return_std(linear):
         metrics.get_scorer("neg_crps")(LinearRegression().fit(X, y), X, y)
 
 
-def test_scorers_weigh_rows_or_say_that_they_cannot(linear):
+def test_scorers_weight_rows_or_raise_an_error(linear):
     X, y = linear
     model = TwoViews().fit(X, y)
     w = np.arange(120.0)
@@ -322,3 +325,27 @@ def test_bad_input_is_named(call, message):
 
 def test_the_examples_in_the_docstrings():
     assert doctest.testmod(metrics).failed == 0
+
+
+def test_predict_dist_reaches_through_composition(linear):
+    X, y = linear
+    expected = TwoViews().fit(X, y).predict_dist(X).mean
+    steps = lambda model: Pipeline([("same", "passthrough"), ("model", model)])
+    search = GridSearchCV(steps(TwoViews()), {"same": ["passthrough"]}, cv=3).fit(X, y)
+    for model in (
+        search,
+        steps(GridSearchCV(TwoViews(), {}, cv=3)).fit(X, y),
+        FrozenEstimator(steps(TwoViews()).fit(X, y)),
+        make_pipeline(FunctionTransformer(), make_pipeline(TwoViews())).fit(X, y),
+    ):
+        assert_allclose(levelhead.predict_dist(model, X).mean, expected)
+    chosen = RFE(BayesianRidge(), n_features_to_select=1).fit(X, y)
+    assert_allclose(levelhead.predict_dist(chosen, X).mean, chosen.predict(X))
+
+
+def test_predict_dist_names_what_is_missing(linear):
+    X, y = linear
+    with pytest.raises(NotFittedError, match="GridSearchCV"):
+        metrics.predict_dist(GridSearchCV(Ridge(), {}), X)
+    with pytest.raises(TypeError, match="Ridge does not predict a distribution"):
+        metrics.predict_dist(make_pipeline(StandardScaler(), Ridge()).fit(X, y), X)

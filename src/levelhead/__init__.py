@@ -23,13 +23,19 @@ _HOME = {
     "Prediction": "prediction",
     "audit": "auditing",
     "load": "persistence",
+    "predict_dist": "metrics",
     "save": "persistence",
     "tabular_pipeline": "estimators",
 }
 
+_MODULES = ("contamination", "datasets", "metrics")
+
 __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from levelhead import contamination as contamination
+    from levelhead import datasets as datasets
+    from levelhead import metrics as metrics
     from levelhead.auditing import audit as audit
     from levelhead.audits import Audit as Audit
     from levelhead.estimators import AutoRegressor as AutoRegressor
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from levelhead.estimators import GCPBoostingRegressor as GCPBoostingRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
+    from levelhead.metrics import predict_dist as predict_dist
     from levelhead.persistence import load as load
     from levelhead.persistence import save as save
     from levelhead.prediction import Prediction as Prediction
@@ -50,10 +57,12 @@ _deprecated.install()
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"levelhead.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'levelhead' has no attribute {name!r}")
     return getattr(importlib.import_module(f"levelhead.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*__all__, *_MODULES))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from numbers import Real
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
@@ -33,7 +34,6 @@ MOVED = {
     "levelhead.study.grid_search": "levelhead.study.paper.grid_search",
     "levelhead.study.looks": "levelhead.study.line_styles",
     "levelhead.study.marks": "levelhead.study.paper.targets",
-    "levelhead.study.pages": "levelhead.study.paper.pages",
     "levelhead.study.synthetic_fits": "levelhead.study.paper.synthetic_fits",
     "levelhead.study.table1": "levelhead.study.paper.table1",
     "levelhead.study.theory_figures": "levelhead.study.paper.theory_figures",
@@ -71,18 +71,68 @@ def renamed_argument(old: str, new: str) -> Callable[[Callable[P, T]], Callable[
     return decorate
 
 
+def percentages(old: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function also take percentages of wrong labels, and the kind of wrong labels as `contamination`."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+            name = function.__qualname__.removesuffix(".__init__")
+            kind = kwargs.get("contamination", 0.0)
+            if kind is None or hasattr(kind, "wrong_labels"):
+                _warn(f"the kind of wrong labels is now the argument 'kind' of {name}")
+                kwargs["kind"] = kwargs.pop("contamination")
+            if old in kwargs:
+                _warn(f"the argument {old!r} of {name}, in percent, is now 'contamination', a fraction")
+                given: Any = kwargs.pop(old)
+                kwargs["contamination"] = (
+                    given / 100
+                    if isinstance(given, Real)
+                    else tuple(percentage / 100 for percentage in given)
+                )
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def percentage(self: Any) -> float:
+    """Return the contamination of an object in percent, for an attribute `share`."""
+    _warn(f"{type(self).__name__}.share, in percent, is now contamination, a fraction", 4)
+    return round(100 * float(self.contamination), 10)
+
+
+def renamed_function(old: str, new: Callable[P, T]) -> Callable[P, T]:
+    """A function under its old name."""
+
+    @wraps(new)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        _warn(f"{old} is now called {new.__name__}")
+        return new(*args, **kwargs)
+
+    return wrapped
+
+
 def renamed_attribute(old: str, new: str) -> Any:
     """A property under the old name of an attribute."""
 
     def read(self: Any) -> Any:
-        _warn(f"{type(self).__name__}.{old} is now called {new}")
-        return getattr(self, new)
+        return renamed_value(self, old, new)
 
     return property(read, doc=f"Old name of `{new}`.")
 
 
-def _warn(what: str) -> None:
-    warnings.warn(f"{what}; the old name goes with the next release", FutureWarning, stacklevel=3)
+def renamed_value(self: Any, old: str, new: str) -> Any:
+    """Return the value of an attribute that was asked for by its old name."""
+    _warn(f"{type(self).__name__}.{old} is now called {new}", 4)
+    return getattr(self, new)
+
+
+def _warn(what: str, stacklevel: int = 3) -> None:
+    warnings.warn(
+        f"{what}; the old name will be removed in the next release", FutureWarning, stacklevel=stacklevel
+    )
 
 
 def install() -> None:

@@ -31,3 +31,13 @@ STYLE: Any = {
     "ytick.color": INK,
     "svg.hashsalt": "levelhead",  # the same picture is the same file, byte for byte
 }
+
+
+def shown_once(figure: Any) -> Any:
+    """Return a figure of pyplot so that a notebook draws it once: as the value of its cell, not also at its end."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    if "inline" in mpl.get_backend():
+        plt.close(figure)
+    return figure

@@ -13,7 +13,7 @@ _TRIAL_EPOCHS = (2, 12)
 _MARGIN = 0.9  # of the time that is left; other programs run too
 
 
-def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
+def fit_within(model: Any, X: Any, y: Any, seconds: float, **fit_parameters: Any) -> Any:
     """Fit a network, or a pipeline that ends in one, in about the given time.
 
     Short trials on a few rows measure the speed and compile what is not compiled yet. Then `max_iter` is set to the
@@ -30,6 +30,8 @@ def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
         Labels.
     seconds : float
         Time budget in seconds, larger than 0.
+    **fit_parameters : Any
+        Further arguments of `fit`, as groups.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def fit_within(model: Any, X: Any, y: Any, seconds: float) -> Any:
     left = _MARGIN * (seconds - (time.perf_counter() - began)) - prepared - overhead
     usual = clone(last).set_params(max_iter="auto")._epochs(len(y))
     last.set_params(max_iter=int(np.clip(left / pace, 1, usual)))
-    return model.fit(X, y)
+    return model.fit(X, y, **fit_parameters)
 
 
 def _pace(regressor: Any, X: Any, y: Any) -> tuple[float, float]:

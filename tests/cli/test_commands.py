@@ -25,13 +25,20 @@ def test_audit_finds_planted_errors(flats, run, tmp_path: Path) -> None:
     assert "left out 1 row whose label is not a number: row 4 ('on request')" in done.err
     assert "left out 1 row without a label: row 6" in done.err
     assert "\x1b" not in done.out + done.err
-    found = pd.read_csv(tmp_path / "levelhead-audit" / "labels.csv")
+    ranked = pd.read_csv(tmp_path / "levelhead-audit" / "labels.csv")
+    assert len(ranked) == 498
+    assert ranked["is_label_issue"].is_monotonic_decreasing
+    found = ranked[ranked["is_label_issue"]]
     assert flats.wrong_rows <= set(found["row"])
     assert len(found) <= len(flats.wrong_rows) + 4
     assert found["p_outlier"].is_monotonic_decreasing
     spoilt = flats.frame.iloc[found["row"] - 1]
     np.testing.assert_allclose(found["given_label"], spoilt["rent"].str.replace(",", "").astype(float))
     assert "'=cmd()" in set(found["id"])
+    tenfold = ranked[ranked["row"].isin(flats.wrong_rows)]
+    assert (tenfold["likely_error"] == "10 times too large").sum() >= len(flats.wrong_rows) - 1
+    np.testing.assert_allclose(tenfold["repaired_label"], tenfold["given_label"] / 10)
+    assert "Likely kinds of error among " in done.out
     assert (tmp_path / "levelhead-audit" / "audit.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in (tmp_path / "levelhead-audit").iterdir()) == [
         "audit.png",
@@ -52,8 +59,28 @@ def test_audit_finds_planted_errors(flats, run, tmp_path: Path) -> None:
     assert forced.code == 0, forced.err
     assert forced.json["labels"] == 498
     assert forced.json["flagged_rows"] == found["row"].tolist()  # the same seed, the same verdict
+    assert forced.json["kinds"]["factor of ten"] >= len(flats.wrong_rows) - 1
+    assert isinstance(forced.json["segments"], list)
     low, high = forced.json["contamination_interval"]
     assert low <= forced.json["contamination"] <= high
+
+
+def test_repairs_are_judged_by_the_model_that_is_there(flats, model, run, tmp_path: Path) -> None:
+    arguments = ("--target", "rent", "--model", model, "--json")
+    before = run("audit", flats.path, *arguments, "--out", "before", cwd=tmp_path)
+    assert before.code == 0, before.err
+    assert flats.wrong_rows <= set(before.json["flagged_rows"])
+    labels = pd.read_csv(tmp_path / "before" / "labels.csv").set_index("row").loc[sorted(flats.wrong_rows)]
+    decisions = pd.DataFrame(
+        {"given_label": labels["given_label"], "decision": "fix", "new_label": labels["repaired_label"]}
+    )
+    decisions.assign(column="rent").to_csv(tmp_path / "decisions.csv")
+    applied = run("apply", flats.path, "decisions.csv", "--out", "clean.csv", cwd=tmp_path)
+    assert applied.code == 0, applied.err
+    after = run("audit", "clean.csv", *arguments, "--out", "after", cwd=tmp_path)
+    assert after.code == 0, after.err
+    assert not flats.wrong_rows & set(after.json["flagged_rows"])
+    assert after.json["labels"] == before.json["labels"]
 
 
 @pytest.mark.parametrize("kind", ["network", "trees"])
@@ -198,9 +225,12 @@ def test_the_manual_shows_commands_that_work(
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
     shown = re.findall(r"^\$ levelhead (.*)$", page, flags=re.MULTILINE)
-    assert [line.split()[0] for line in shown] == ["audit", "fit", "predict", "evaluate"]
+    assert [line.split()[0] for line in shown] == ["audit", "apply", "fit", "predict", "evaluate"]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flats.csv").write_bytes(flats.path.read_bytes())
+    spoilt = flats.frame.iloc[[row - 1 for row in flats.wrong_rows]]["rent"].str.replace(",", "").astype(float)
+    decisions = {"row": sorted(flats.wrong_rows), "given_label": spoilt.sort_index(), "decision": "drop"}
+    pd.DataFrame(decisions | {"new_label": None, "column": "rent"}).to_csv("decisions.csv", index=False)
     held_out.to_csv("held-out.csv", index=False)
     held_out.drop(columns="rent").to_csv("new.csv", index=False)
     for line in shown:

@@ -17,6 +17,7 @@ import os, signal, sys
 
 moment, number = sys.argv[1], int(sys.argv[2])
 del sys.argv[1:3]
+signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)  # nohup may ignore it
 
 def ask():
     os.kill(os.getpid(), number)

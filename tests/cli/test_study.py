@@ -33,9 +33,9 @@ def outcome(spec: Spec, rank: int) -> Outcome:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with two splits of Yacht and Boston at λ = 5, one of whose runs failed."""
+    """A store with two splits of Yacht and Boston at 5 %, one of whose runs failed."""
     folder = tmp_path_factory.mktemp("study")
-    specs = list(table1_specs(["boston", "yacht"], [5], ["GCP", "EnsGCP", "Gaussian"], SEEDS[:2]))
+    specs = list(table1_specs(["boston", "yacht"], [0.05], ["GCP", "EnsGCP", "Gaussian"], SEEDS[:2]))
     with Store(folder / "table1.db") as store:
         for k, spec in enumerate(specs[:-1]):
             store.record(spec, outcome(spec, k % 3))
@@ -46,7 +46,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_status_counts(run, folder: Path) -> None:
-    part = ("--datasets", "boston,yacht", "--shares", "5", "--methods", "GCP,EnsGCP,Gaussian", "--splits", 3)
+    part = (
+        "--datasets",
+        "boston,yacht",
+        "--contamination",
+        "0.05",
+        "--methods",
+        "GCP,EnsGCP,Gaussian",
+        "--splits",
+        3,
+    )
     result = run("study", "status", *part, "--json", cwd=folder)
     assert result.code == 0, result.err
     assert (result.json["done"], result.json["failed"], result.json["missing"]) == (11, 1, 6)
@@ -77,10 +86,10 @@ def test_table_and_compare(call, folder: Path, tmp_path: Path) -> None:
     compared = call("study", "compare", *store, "--methods", "EnsGCP", "--json", cwd=tmp_path).json
     cell = next(c for c in compared["cells"] if (c["dataset"], c["measure"]) == ("boston", "rmse"))
     assert cell["ours"] == 2.0
-    assert cell["paper"] == table1()["boston", 5.0, "EnsGCP"].rmse
+    assert cell["paper"] == table1()["boston", 0.05, "EnsGCP"].rmse
     assert compared["agreement"][0]["cells"] == 2
     read = call("study", "compare", *store, cwd=tmp_path)
-    assert "boston, λ = 5, EnsGCP" in read.out
+    assert "boston, λ = 5 %, EnsGCP" in read.out
     assert "within 1 SE" in read.out
 
 
@@ -108,7 +117,7 @@ def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> No
 @pytest.mark.usefixtures("public_data")
 def test_rows_of_trees(call, tmp_path: Path) -> None:
     pytest.importorskip("lightgbm")
-    part = ("--datasets", "yacht", "--shares", "5", "--methods", "GCPBoost", "--splits", 1)
+    part = ("--datasets", "yacht", "--contamination", "0.05", "--methods", "GCPBoost", "--splits", 1)
     done = call("study", "run", *part, "--backend", "serial", cwd=tmp_path)
     assert done.code == 0, done.err
     assert call("study", "status", *part, "--json", cwd=tmp_path).json["done"] == 1
@@ -116,50 +125,62 @@ def test_rows_of_trees(call, tmp_path: Path) -> None:
     assert cell["method"] == "GCPBoost"
 
 
+def test_old_options_still_work_with_a_note(call, folder: Path) -> None:
+    new = call("study", "table", "--contamination", "0.05", "--kind", "replaced", cwd=folder)
+    old = call("study", "table", "--shares", "5", cwd=folder)
+    kind = call("study", "table", "--contamination", "replaced", cwd=folder)
+    assert (new.code, old.code, kind.code) == (0, 0, 0)
+    assert new.out == old.out == kind.out
+    assert not new.err
+    assert "note: --shares, in percent, is now --contamination, a fraction: 0.05 for 5 %" in old.err
+    assert "note: the kind of wrong labels is now --kind replaced" in kind.err
+
+
 def test_words_that_are_no_names(call, folder: Path) -> None:
     for option, word, hint in (
         ("--datasets", "bostn", "did you mean 'boston'?"),
         ("--methods", "GPC", "did you mean 'GCP'?"),
-        ("--shares", "many", "give percentages"),
-        ("--contamination", "shift2", "Choose from replaced"),
+        ("--contamination", "many", "give fractions"),
+        ("--contamination", "5", "0.05 for 5 %"),
+        ("--kind", "shift2", "Choose from replaced"),
         ("--backend", "slurm", "choose one of serial"),
     ):
         done = call("study", "run", option, word, "--splits", 1, "--store", "never.db", cwd=folder)
         assert done.code == 1, (option, done.out)
         assert hint in done.err
-    empty = call("study", "table", "--contamination", "cluster", cwd=folder)
+    empty = call("study", "table", "--kind", "cluster", cwd=folder)
     assert empty.code == 1
     assert "no results match this selection (Cluster(offset=8.0, width=0.1))" in empty.err
 
 
 @pytest.mark.usefixtures("public_data")
 def test_run_goes_on_and_fails_with_a_code(run, tmp_path: Path) -> None:
-    part = ("--datasets", "yacht", "--shares", "20", "--methods", "Gaussian", "--splits", 1)
+    part = ("--datasets", "yacht", "--contamination", "0.2", "--methods", "Gaussian", "--splits", 1)
     options = ("--store", "s.db", "--backend", "serial", "--json")
     first = run("study", "run", *part, *options, cwd=tmp_path)
     assert first.code == 0, first.err
-    assert (first.json["finished"], first.json["found"]) == (1, 0)
+    assert (first.json["finished"], first.json["cached"]) == (1, 0)
     assert "1/1 runs" in first.err
     again = run("study", "run", *part, *options, cwd=tmp_path)
-    assert (again.json["finished"], again.json["found"]) == (0, 1)
+    assert (again.json["finished"], again.json["cached"]) == (0, 1)
     offline = {
         "LEVELHEAD_DATA": "nowhere",
         "XDG_CACHE_HOME": tmp_path,
         "HTTPS_PROXY": "http://127.0.0.1:9",
     }
-    hidden = run("study", "run", *part, "--contamination", "swapped", *options, cwd=tmp_path, **offline)
+    hidden = run("study", "run", *part, "--kind", "swapped", *options, cwd=tmp_path, **offline)
     assert hidden.code == 1
     assert hidden.json["failures"][0]["dataset"] == "yacht"
 
 
-def test_the_slice_tells_whether_its_marks_are_met(call, tmp_path: Path) -> None:
+def test_the_slice_reports_whether_its_targets_are_met(call, tmp_path: Path) -> None:
     """With every run in the store, only the comparison is left: ours at twice the paper's must miss."""
     from levelhead.study.paper.targets import slice_specs
 
     for name, factor, code in (("good", 1.0, 0), ("bad", 2.0, 1)):
         with Store(tmp_path / f"{name}.db") as store:
             for spec in slice_specs():
-                fact = table1()["boston", 5.0, spec.method]
+                fact = table1()["boston", 0.05, spec.method]
                 m = Measures(factor * fact.rmse, fact.auc, 1, 1, 0.9, 0.5, None, (1.0,))
                 store.record(spec, Outcome(spec.digest, Result({spec.method: m}, 0.1), None, 0.1, "", {}))
         done = call("study", "slice", "--store", f"{name}.db", cwd=tmp_path)
@@ -172,12 +193,12 @@ def test_the_slice_tells_whether_its_marks_are_met(call, tmp_path: Path) -> None
 
 
 def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, monkeypatch) -> None:
-    """The search itself is tested below this floor; here it stops after one candidate of each stage."""
+    """The search itself is tested in tests/study; here it stops after one candidate of each stage."""
     for name, values in (("LEARNING_RATES", (1e-3,)), ("DROPOUTS", (0.0,)), ("ROBUSTNESS", (0.5,))):
         monkeypatch.setattr(grid_search, name, values)
     before = Hyperparameters(1e-4, 0.1, 300, 0.9)
     line = grid_search.found(
-        "Gamma", "yacht", grid_search.Choice(before, {before: 1.0}), honest=True, n_splits=2
+        "Gamma", "yacht", grid_search.Choice(before, {before: 1.0}), held_out=True, n_splits=2
     )
     grid_search.write_choices([line], tmp_path / "grid.csv")
     monkeypatch.setattr(grid_search, "run_study", lambda *_, **__: None)
@@ -188,7 +209,7 @@ def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, mon
     settings = grid_search.chosen(grid_search.read_choices(tmp_path / "grid.csv"))
     assert settings == {("Beta", "yacht"): Hyperparameters(1e-3, 0.0, 2, 0.5), ("Gamma", "yacht"): before}
     Store(tmp_path / "tuned.db").close()
-    store = ("--store", "tuned.db", "--hyperparameters", "grid.csv", "--shares", 5)
+    store = ("--store", "tuned.db", "--hyperparameters", "grid.csv", "--contamination", 0.05)
     result = call("study", "status", *part[:-2], *store, "--json", cwd=tmp_path).json
     assert result["by_method"] == [
         {"dataset": "yacht", "method": "Beta (tuned)", "done": 0, "failed": 0, "missing": 1}
@@ -198,30 +219,20 @@ def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, mon
     assert "it must contain {method}" in wrong.err
 
 
-def test_pages_need_results(call, tmp_path: Path) -> None:
-    done = call("study", "pages", tmp_path, cwd=tmp_path)
-    assert done.code == 1
-    assert "create it with levelhead study export" in done.err
-
-
-def test_pages_from_an_export(call, folder: Path, tmp_path: Path) -> None:
-    call("study", "export", "--store", folder / "table1.db", "--out", "r/table1.csv", cwd=tmp_path)
-    done = call("study", "pages", "r/table1.csv", "--out", "docs", "--json", cwd=tmp_path)
-    assert done.code == 0, done.err
-    assert "docs/tables/table1.md" in done.json["files"]
-    assert all((tmp_path / path).stat().st_size for path in done.json["files"])
-
-
 def test_every_study_command_has_help_with_examples_and_is_in_the_manual(call, tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "study.md").read_text()
     commands = get_command(study_app).commands
-    assert {"run", "status", "slice", "table", "figure", "compare", "export", "pages", "search"} <= set(
-        commands
-    )
+    assert {"run", "status", "slice", "table", "figure", "compare", "export", "search"} <= set(commands)
     for name, command in commands.items():
         assert f"levelhead study {name}" in page
         assert f"levelhead study {name}" in command.epilog
-        for option in (o for parameter in command.params for o in parameter.opts if o.startswith("--")):
+        for option in (
+            o
+            for parameter in command.params
+            if not parameter.hidden
+            for o in parameter.opts
+            if o.startswith("--")
+        ):
             general = ("--out", "--debug", "--help", "--json", "--force")
             assert option in page or option in general, (name, option)
 
@@ -239,8 +250,8 @@ def test_a_page_of_the_study(call, folder: Path, tmp_path: Path) -> None:
     assert "s.html exists" in again.err
 
 
-def test_corrections_are_kept_and_told(call, tmp_path: Path, monkeypatch) -> None:
-    lines = [Ratio(5.0, 0, reading, 1.1, 0.0, 0.05) for reading in READINGS]
+def test_corrections_are_stored_and_printed(call, tmp_path: Path, monkeypatch) -> None:
+    lines = [Ratio(0.05, 0, reading, 1.1, 0.0, 0.05) for reading in READINGS]
     monkeypatch.setattr(variance_corrections, "ratios", lambda draws: iter(lines * draws))
     done = call("study", "corrections", "--out", "v.csv", "--draws", 1, cwd=tmp_path)
     assert done.code == 0, done.err

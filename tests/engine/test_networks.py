@@ -118,7 +118,7 @@ def test_weights_are_unpacked_without_a_copy():
     assert (weights == 1).all()
 
 
-def test_padding_is_left_alone_and_every_weight_has_its_own_place():
+def test_padding_is_not_changed_and_every_weight_has_its_own_place():
     plan = layout(Architecture(3, (4, 17), 2, shared_trunk=True))
     assert len(set(plan.place.tolist())) == len(plan.place)
     packed = plan.pack(np.ones(len(plan.place), dtype=np.float32))

@@ -54,7 +54,7 @@ def test_beta_location_is_the_beta_divergence_at_a_given_variance(rng):
 
 
 @pytest.mark.parametrize("label", [1e6, -1e12, 1e20, 1e30])
-def test_absurd_labels_leave_the_gcp_loss_exact_and_finite(label):
+def test_the_gcp_loss_is_exact_and_finite_for_huge_labels(label):
     outputs = np.array([[0.5, 0.2, -0.3, 0.4]], dtype=np.float32)
     value, gradient = evaluate(engine.gcp(), np.array([label], dtype=np.float32), outputs)
     expected_value, expected_gradient = losses.gcp().of_outputs(np.array([np.float32(label)]), outputs)

@@ -51,7 +51,7 @@ def jobs(rng):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_company_order_and_threads_change_nothing(data, small, quick, jobs, n_threads):
+def test_other_networks_order_and_threads_change_nothing(data, small, quick, jobs, n_threads):
     recipe = replace(quick, dropout=0.2, weight_decay=1e-3, batch_size=7)
     alone = [train(small, recipe, [job], n_threads=1, **data)[0] for job in jobs]
     together = train(small, recipe, jobs[::-1], n_threads=n_threads, **data)[::-1]
@@ -261,7 +261,7 @@ class TestTrouble:
         (network,) = train(small, replace(quick, clip=1.0), [Job()], **data)
         assert np.isfinite(network.weights).all()
 
-    def test_absurd_labels_are_outliers_and_nothing_more(self, data, small, quick):
+    def test_huge_labels_are_treated_as_outliers(self, data, small, quick):
         data["y"][3] = 1e30
         (network,) = train(small, quick, [Job()], **data)
         assert np.isfinite(network.loss_curve).all()

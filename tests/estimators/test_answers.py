@@ -55,14 +55,14 @@ def test_intervals_quantiles_and_densities_belong_to_that_distribution(fitted):
     np.testing.assert_array_equal(fitted.log_prob(X, Y), prediction.logpdf(Y))
 
 
-def test_a_single_gaussian_is_what_scipy_says():
+def test_a_single_gaussian_agrees_with_scipy():
     fitted = GaussianRegressor(**QUICK).fit(X, Y)
     mean, std = fitted.predict(X, return_std=True)
     np.testing.assert_allclose(fitted.log_prob(X, Y), norm.logpdf(Y, mean, std))
     np.testing.assert_allclose(fitted.predict_quantiles(X, 0.05), norm.ppf(0.05, mean, std))
 
 
-def test_rows_are_answered_one_by_one_as_all_at_once(fitted):
+def test_one_row_is_predicted_as_in_a_table(fitted):
     together = fitted.predict_dist(X)
     for row in range(10):
         alone = fitted.predict_dist(X[[row]])
@@ -70,7 +70,7 @@ def test_rows_are_answered_one_by_one_as_all_at_once(fitted):
         np.testing.assert_array_equal(alone.member_var[:, 0], together.member_var[:, row])
 
 
-def test_long_tables_are_answered_in_pieces_without_seams(fitted, monkeypatch):
+def test_long_tables_are_predicted_in_blocks_with_the_same_result(fitted, monkeypatch):
     from levelhead.estimators.networks import _training
 
     whole = fitted.predict_dist(X)
@@ -80,7 +80,7 @@ def test_long_tables_are_answered_in_pieces_without_seams(fitted, monkeypatch):
     np.testing.assert_array_equal(pieces.member_var, whole.member_var)
 
 
-def test_an_unfitted_estimator_says_so():
+def test_an_unfitted_estimator_raises_not_fitted():
     for ask in (GCPRegressor().predict, GCPRegressor().predict_dist):
         with pytest.raises(NotFittedError, match="not fitted"):
             ask(X)
@@ -100,7 +100,7 @@ def test_prognostic_and_student_variance_come_from_one_fit():
     assert (b.var > a.var).all()
 
 
-def test_trust_is_given_in_the_units_of_the_paper():
+def test_alpha_is_the_alpha_of_the_paper():
     prediction = GCPRegressor(**QUICK).fit(X, Y).predict_dist(X)
     assert (prediction.alpha > 0.1).all()
     big = GCPRegressor(**QUICK).fit(X, 2.0**20 * Y).predict_dist(X)

@@ -35,7 +35,7 @@ def check_answer(model, X):
 
 @LESS
 @given(tables([ordinary, any_finite], [ordinary]), estimators, st.integers(0, 2**31 - 1))
-def test_finite_tables_are_always_answered(table, cls, seed):
+def test_finite_tables_always_give_predictions(table, cls, seed):
     X, y = table
     model = cls(**QUICK, random_state=seed).fit(X, y)
     check_answer(model, X)
@@ -45,7 +45,7 @@ def test_finite_tables_are_always_answered(table, cls, seed):
 
 @LESS
 @given(tables([any_float, any_finite], [any_float, any_finite]), estimators)
-def test_any_floats_give_an_answer_or_a_complaint_about_them(table, cls):
+def test_any_floats_give_predictions_or_an_error_about_them(table, cls):
     X, y = table
     try:
         model = cls(**QUICK, random_state=0).fit(X, y)

@@ -87,7 +87,7 @@ def test_every_parameter_survives_cloning_and_repr(cls):
 
 
 @pytest.mark.parametrize("cls", NETWORKS)
-def test_pickles_answer_the_same(cls):
+def test_pickles_give_the_same_predictions(cls):
     model = cls(**QUICK).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_dist(X).member_var, model.predict_dist(X).member_var)
@@ -125,7 +125,7 @@ def test_weights_are_routed_to_fit_and_score():
     assert np.isfinite(result["test_score"]).all()
 
 
-def test_the_score_is_not_fooled_by_wrong_labels():
+def test_the_score_is_robust_against_wrong_labels():
     model = GaussianRegressor(**QUICK | {"max_iter": 100}).fit(X, Y)
     spoilt = Y.copy()
     spoilt[::15] += 1e6

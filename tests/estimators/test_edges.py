@@ -42,7 +42,7 @@ def trees():
 
 @pytest.mark.parametrize("epochs", [1, 2, 3])
 @pytest.mark.parametrize("members", [1, 7])
-def test_networks_do_as_many_epochs_as_they_are_told(epochs, members):
+def test_networks_train_for_max_iter_epochs(epochs, members):
     model = GCPRegressor((8,), max_iter=epochs, n_members=members, random_state=0).fit(X, Y)
     assert model.n_iter_ == len(model.loss_curve_) == epochs
     assert {network.best_epoch for network in model.networks_} == {epochs}

@@ -57,7 +57,7 @@ def test_folds_are_balanced():
     assert sizes.tolist() == [40] * 5
 
 
-def test_whole_weights_become_visits():
+def test_integer_weights_become_visits():
     weight = RNG.integers(0, 4, N).astype(float)
     rows = arrange(X, Y, weight, seed=1)
     np.testing.assert_array_equal(np.bincount(rows.index, minlength=N), weight)

@@ -37,7 +37,7 @@ def test_scikit_learn_sees_all_of_them():
     assert Child().set_params(d=5, c=6).get_params() == {"a": 1, "b": 20, "c": 6, "d": 5}
 
 
-def test_parameters_that_nobody_has_are_refused():
+def test_unknown_parameters_are_refused():
     with pytest.raises(TypeError, match="surprise"):
         Child(surprise=1)
 

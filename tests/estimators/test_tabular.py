@@ -49,7 +49,7 @@ def polars_frame():
 
 
 @pytest.mark.parametrize("make", [pandas_frame, polars_frame])
-def test_a_raw_frame_is_learnt(make):
+def test_a_raw_frame_is_learned(make):
     frame = make()
     fitted = model().fit(frame, RENT)
     known = np.arange(N) % 11 != 0
@@ -59,7 +59,7 @@ def test_a_raw_frame_is_learnt(make):
     assert (std > 0).all()
 
 
-def test_new_categories_and_new_holes_are_answered():
+def test_new_categories_and_new_missing_cells_give_predictions():
     frame = pandas_frame()
     fitted = model().fit(frame, RENT)
     new = frame.head(4).copy()

@@ -33,7 +33,7 @@ def test_mutated_files_are_refused_or_work(module):
 
 
 @pytest.mark.parametrize(("program", "what"), [(ABORTS, "crash"), (HANGS, "hang")])
-def test_crashes_and_hangs_are_noticed(module, program, what):
+def test_crashes_and_hangs_are_detected(module, program, what):
     worker = module("fuzz").Worker([sys.executable, "-c", program], seconds=0.5)
     try:
         assert worker.ask("network", 0)[0] == what
@@ -46,7 +46,7 @@ def test_crashes_and_hangs_are_noticed(module, program, what):
     ("error", "what"),
     [(TypeError, "raw error in use"), (MemoryError, "raw error in use"), (ValueError, "complaint")],
 )
-def test_errors_are_noticed(module, monkeypatch, error, what):
+def test_errors_are_detected(module, monkeypatch, error, what):
     def predict(_):
         raise error("no")
 
@@ -55,5 +55,5 @@ def test_errors_are_noticed(module, monkeypatch, error, what):
     assert worker.outcome("path", None, None)[0] == what
 
 
-def test_raw_errors_of_load_are_noticed(module):
+def test_raw_errors_of_load_are_detected(module):
     assert module("worker").outcome("no such file", None, None)[0] == "raw error in load"

@@ -12,7 +12,7 @@ import pytest
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
-AREAS = {"theory", "losses", "engine", "estimators", "auditing", "tables"}
+AREAS = {"theory", "losses", "engine", "estimators", "auditing", "tables", "clients"}
 
 
 def _runner():
@@ -99,7 +99,7 @@ def called(project, *entries):
 
 
 @pytest.mark.slow
-def test_tests_that_never_end_have_noticed(project, tmp_path):
+def test_tests_that_never_end_count_as_detection(project, tmp_path):
     copy = run.Copy(project, tmp_path / "copy", timeout=2)
     result = copy.judge(
         run.Mutant("sums", "endless", "sums.py", "a + b", "a - b", ("tests/test_sums.py::test_end",))
@@ -109,7 +109,7 @@ def test_tests_that_never_end_have_noticed(project, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_bug_that_no_test_notices_is_named_and_results_are_kept(project):
+def test_a_bug_that_no_test_detects_is_named_and_results_are_kept(project):
     entries = [("minus", "a - b", "test_sum"), ("times", "a * b", "test_nothing")]
     done = called(project, *entries)
     assert done.returncode == 1

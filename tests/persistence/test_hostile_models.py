@@ -225,7 +225,7 @@ def test_more_samples_of_the_weights_than_memory_holds(forged):
 
 
 @pytest.mark.parametrize("part", [Normalizer(), FunctionTransformer(np.tanh)], ids=["normalizer", "function"])
-def test_an_absurd_number_of_features(part, forged):
+def test_a_huge_number_of_features(part, forged):
     forge = lambda description, _: description["attributes"].update(n_features_in_=10**9)
     refused(forged(part.fit(X), forge), "n_features_in_")
 
@@ -421,7 +421,7 @@ def test_models_fitted_in_part_are_not_refused(tmp_path):
         load(save(model, tmp_path / "m")).predict(X)
 
 
-def test_models_that_complain_about_rows_are_not_refused(tmp_path):
+def test_models_that_raise_errors_about_rows_are_not_refused(tmp_path):
     positive = np.exp(X - 3)
     model = make_pipeline(FunctionTransformer(np.log), StandardScaler(), Ridge()).fit(positive, Y)
     typical = model[1].mean_[None]  # what the trial takes for a typical row has no logarithm
@@ -450,3 +450,26 @@ def test_trees_of_version_0_1(request):
     )
     np.testing.assert_allclose(prediction.mean, [-0.16541182, 0.09645082], rtol=1e-6)
     np.testing.assert_allclose(prediction.std, [0.68478115, 0.6917079], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("column", np.full(48, 3)),
+        ("column", np.full(48, -1)),
+        ("column", np.zeros(47, dtype=np.int64)),
+        ("column", np.zeros(48)),
+        ("width", np.zeros(48)),
+        ("start", np.full(48, np.nan)),
+        ("spread", np.ones(2)),
+    ],
+)
+def test_pieces_of_columns_that_there_are_not(forged, npy, field, value):
+    model = gcp(input_scaling="piecewise").fit(X, Y)
+    assert len(model.input_scale_.column) == 48
+
+    def forge(description, members):
+        stored = description["attributes"]["input_scale_"]["fields"][field]["array"]
+        members[next(name for name in members if name.endswith(f"{stored}.npy"))] = npy(value)
+
+    refused(forged(model, forge), "Embedding")

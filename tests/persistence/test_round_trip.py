@@ -62,7 +62,7 @@ def gcp(**settings):
 
 
 @pytest.mark.parametrize("cls", REGRESSORS)
-def test_every_answer_is_the_same_to_the_last_bit(cls, tmp_path):
+def test_every_prediction_is_the_same_to_the_last_bit(cls, tmp_path):
     model = cls(**SETTINGS, n_members=2).fit(X, Y)
     again = load(save(model, tmp_path / "model.levelhead"))
     assert type(again) is cls
@@ -81,7 +81,7 @@ def test_the_example_in_the_docstring():
     assert doctest.testmod(persistence).failed == 0
 
 
-def test_what_was_learnt_about_wrong_labels_comes_along(tmp_path):
+def test_the_estimate_of_wrong_labels_is_saved_too(tmp_path):
     model = gcp().fit(X, Y)
     again = load(save(model, tmp_path / "m"))
     assert again.separation_ == model.separation_
@@ -206,7 +206,7 @@ PIPELINES = {
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_pipelines_answer_the_same_after_loading(name, tmp_path):
+def test_pipelines_give_the_same_predictions_after_loading(name, tmp_path):
     model = clone(PIPELINES[name]).fit(X, np.abs(Y))
     again = load(save(model, tmp_path / "m"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -340,7 +340,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(model, where, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_replaced_unless_asked(tmp_path):
+def test_nothing_is_overwritten_by_default(tmp_path):
     path = save(gcp(), tmp_path / "m")
     before = path.read_bytes()
     with pytest.raises(FileExistsError, match="overwrite=True"):
@@ -383,3 +383,11 @@ def test_missing_files_and_folders(tmp_path):
         save(gcp(), tmp_path / "nowhere" / "m")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         save(gcp(), tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("how", ["robust", "piecewise"])
+def test_embedded_inputs_survive(tmp_path, how):
+    model = gcp(input_scaling=how, weight_decay=1e-3).fit(X, Y)
+    again = load(save(model, tmp_path / "model"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.input_scaling == how

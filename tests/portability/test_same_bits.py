@@ -30,7 +30,7 @@ def fits(what: str, **environment: str) -> dict[str, str]:
     return json.loads(done.stdout)
 
 
-def test_networks_are_those_of_every_other_machine():
+def test_networks_are_the_same_on_every_machine():
     """`python tests/portability/fits.py networks > tests/portability/networks.json` after a change of the engine."""
     assert fits("networks") == json.loads((HERE / "networks.json").read_text())
 

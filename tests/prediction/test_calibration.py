@@ -30,7 +30,7 @@ def test_an_overconfident_model_is_set_right(truth, share):
     assert error.std() < 0.1
 
 
-def test_an_honest_model_is_left_alone(truth):
+def test_a_calibrated_model_is_not_changed(truth):
     calibration = calibrate(residuals(truth), truth)
     assert calibration.power == pytest.approx(1, abs=0.05)
     assert np.median(calibration(truth) / truth) == pytest.approx(1, abs=0.08)
@@ -47,7 +47,7 @@ def test_units_do_not_matter(truth):
     assert other(1e-8 * truth) == pytest.approx(1e10 * one(truth), rel=1e-3)
 
 
-def test_absurd_labels_do_no_harm(truth):
+def test_huge_labels_do_no_harm(truth):
     z = residuals(truth)
     z[:30] = 1e200
     assert calibrate(z, truth).power == pytest.approx(1, abs=0.1)
@@ -70,7 +70,7 @@ def test_identity_changes_nothing(truth):
         (np.zeros(20), np.ones(20), "exactly 0"),
     ],
 )
-def test_hopeless_input_is_refused(z, variance, message):
+def test_input_without_information_is_refused(z, variance, message):
     with pytest.raises(ValueError, match=message):
         calibrate(z, variance)
 
@@ -110,7 +110,7 @@ def test_added_variance_scales_with_the_units():
     np.testing.assert_allclose(other, 1e12 * one, rtol=1e-3)
 
 
-def test_the_loss_behind_added_variance_has_the_gradient_it_says():
+def test_the_loss_of_added_variance_has_the_right_gradient():
     rng = np.random.default_rng(3)
     gaps, variance = marked(300, rng)
     z = 3 * rng.normal(size=300)

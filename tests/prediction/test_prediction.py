@@ -81,7 +81,7 @@ def test_student_variance_of_an_ensemble_is_that_of_the_mixture():
     assert_array_equal(one_wild.student_var, np.inf)
 
 
-def test_trust_averages_the_reciprocal():
+def test_alpha_averages_the_reciprocal():
     prediction = Prediction.from_student(m=[[0.0], [0.0]], alpha=[[0.5], [1e9]], sigma=[[1.0], [1.0]])
     assert_allclose(prediction.alpha, 1.0, rtol=1e-8)
 
@@ -155,7 +155,7 @@ def test_quantiles_invert_the_distribution(seed, gap, spread, q):
     y=st.floats(allow_nan=False),
     q=st.floats(1e-12, 1 - 1e-12),
 )
-def test_no_answer_is_ever_nan(m, log_sigma, alpha, y, q):
+def test_no_prediction_is_nan(m, log_sigma, alpha, y, q):
     sigma = 10**log_sigma
     prediction = Prediction.from_student(np.reshape(m, (2, 1)), [[alpha], [0.3]], [[sigma], [1.0]])
     answers = [prediction.mean, prediction.std, prediction.alpha, prediction.student_var]
@@ -167,7 +167,7 @@ def test_no_answer_is_ever_nan(m, log_sigma, alpha, y, q):
 
 
 @pytest.mark.parametrize("q", [1e-4, 0.3, 0.7])
-def test_quantiles_of_members_that_are_absurdly_far_apart(q):
+def test_quantiles_of_members_that_are_very_far_apart(q):
     """Each member holds one half, and beside the gap it is a point."""
     prediction = Prediction([[1e87], [1e63]], [[1e100], [1.0]])
     assert_allclose(prediction.ppf(q), 1e63 if q < 0.5 else 1e87, rtol=1e-14)
@@ -258,7 +258,7 @@ def test_slices_masks_lists_and_numbers(ensemble):
         ensemble[40]
 
 
-def test_an_empty_choice_still_answers(ensemble):
+def test_an_empty_selection_of_rows_works(ensemble):
     none = ensemble[:0]
     assert none.ppf([0.1, 0.9]).shape == (2, 0)
     assert none.logpdf([]).shape == (0,)
@@ -324,7 +324,7 @@ def test_repr_is_a_table():
     ]
 
 
-def test_repr_of_many_rows_without_trust():
+def test_repr_of_many_rows_without_alpha():
     lines = repr(Prediction(np.arange(100) * 1e12, np.full(100, 1e20))).splitlines()
     assert lines[0] == "Prediction of 100 rows, 1 member"
     assert lines[1] == "row       mean ± std"
@@ -343,8 +343,8 @@ def test_repr_of_many_rows_without_trust():
         (([1.0, 1.0], [1.0]), r"var has shape \(1, 1\) but mean has \(1, 2\)"),
         ((np.zeros((2, 2, 2)), np.ones((2, 2, 2))), r"mean has shape \(2, 2, 2\)"),
         ((["a"], [1.0]), "mean has dtype <U1; give real numbers"),
-        ((np.array([1.0, "a"], dtype=object), [1.0, 1.0]), "mean holds something that is not a number"),
-        (([10**400], [1.0]), "mean holds something that is not a number"),
+        ((np.array([1.0, "a"], dtype=object), [1.0, 1.0]), "mean contains a value that is not a number"),
+        (([10**400], [1.0]), "mean contains a value that is not a number"),
         (([1j], [1.0]), "mean has dtype complex128"),
         (([[1.0], [1.0, 2.0]], [1.0]), "mean is not a rectangular array"),
     ],

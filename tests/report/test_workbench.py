@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from levelhead.report.audit import verdicts
+
 PANELS = ("labels", "scores", "probability", "spread", "alpha", "retention", "calibration")
 
 
@@ -115,7 +117,8 @@ def test_a_row_is_seen_in_the_figures_and_among_its_neighbours(opened, audited) 
     inputs = audited.frame.loc[audited.place, ["area", "age", "floor", "noise"]].to_numpy(float)
     scaled = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
     distance = np.linalg.norm(scaled - scaled[label], axis=1)
-    nearest = np.argsort(distance)[1:7]
+    distance[verdicts(audited.audit) > 0] = np.inf
+    nearest = np.argsort(distance)[:6]
     near = page.locator("#detail .near tbody tr")
     assert [text.split(" ")[0] for text in near.locator("th").all_inner_texts()] == expected_rows(
         audited, [label, *nearest]
@@ -208,6 +211,7 @@ def test_what_is_downloaded(opened, audited) -> None:
     assert made.loc[places, "decision"].tolist() == ["keep", "drop", "fix", "fix"]
     assert made.loc[places[2:], "new_label"].tolist() == [-12.5, 777]
     assert made.loc[places[0], "id"] == "'=cmd()"
+    assert set(made["column"]) == {"rent"}
     np.testing.assert_allclose(
         made.loc[places, "given_label"], audit.given_label[[first, second, third, fourth]]
     )

@@ -18,13 +18,13 @@ def data():
 def make_specs(data):
     """Specs of two methods; the number of epochs decides how long GCP takes."""
 
-    def make(n_splits, epochs=20, shares=(0, 10)):
+    def make(n_splits, epochs=20, contamination=(0, 0.1)):
         gcp = GCPRegressor((16,), max_iter=epochs, batch_size=5, out_of_fold=False, contamination=None)
         methods = {"GCP": (gcp, "GCP_St"), "ridge": (BayesianRidge(), None)}
         return [
-            Spec(data, share, method, seed, estimator, student=student, test_size=0.2)
+            Spec(data, wrong, method, seed, estimator, student=student, test_size=0.2)
             for seed in range(n_splits)
-            for share in shares
+            for wrong in contamination
             for method, (estimator, student) in methods.items()
         ]
 

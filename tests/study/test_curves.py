@@ -20,27 +20,30 @@ def store(tmp_path, make_specs):
 
 def test_from_the_store_to_a_file_and_back(store, tmp_path):
     curves = mean_curves(store)
-    assert [(c.share, c.method, c.n_splits) for c in curves] == [
-        (share, method, 2) for share in (0, 10) for method in ("GCP", "GCP_St", "ridge")
+    assert [(c.contamination, c.method, c.n_splits) for c in curves] == [
+        (wrong, method, 2) for wrong in (0, 0.1) for method in ("GCP", "GCP_St", "ridge")
     ]
     for curve in curves:
-        expected = np.mean(store.curves("toy", curve.share, curve.method), axis=0)
+        expected = np.mean(store.curves("toy", curve.contamination, curve.method), axis=0)
         np.testing.assert_allclose(curve.rmse, expected)
     write_curves(curves, tmp_path / "curves.csv")
     again = read_curves(tmp_path / "curves.csv")
     assert [c[:5] for c in again] == [c[:5] for c in curves]
+    text = (tmp_path / "curves.csv").read_text().replace("contamination,kind", "share,contamination")
+    (tmp_path / "old.csv").write_text(text.replace("toy,0.1,", "toy,10.0,"))  # as version 0.1 wrote it
+    assert read_curves(tmp_path / "old.csv") == again
     for one, other in zip(again, curves, strict=True):
         np.testing.assert_allclose(one.rmse, other.rmse, rtol=1e-4)
 
 
-def test_contaminations_are_kept_apart_and_recipes_not_mixed(store, tmp_path, make_specs, data):
+def test_kinds_are_kept_apart_and_recipes_not_mixed(store, tmp_path, make_specs, data):
     spec = make_specs(1)[1]
-    other = Spec(data, 10, "ridge", 0, spec.estimator, contamination=Cluster(), test_size=0.2)
+    other = Spec(data, 0.1, "ridge", 0, spec.estimator, kind=Cluster(), test_size=0.2)
     run_study([other], store.path, show_progress=False)
     found = mean_curves(store)
-    assert {c.n_splits for c in found if "Cluster" in c.contamination} == {1}
-    with pytest.raises(ValueError, match="several λ or contaminations"):
-        retention([c for c in found if c.share == 10])
+    assert {c.n_splits for c in found if "Cluster" in c.kind} == {1}
+    with pytest.raises(ValueError, match="several contaminations or kinds"):
+        retention([c for c in found if c.contamination == 0.1])
     run_study(make_specs(1, epochs=6), store.path, show_progress=False)
     with pytest.raises(ValueError, match="has split 0 twice"):
         mean_curves(store)

@@ -7,7 +7,7 @@ from levelhead.study import (
     Row,
     Store,
     cells,
-    measure_against_share,
+    measure_against_contamination,
     measure_by_kind,
     retention_curves,
     run_study,
@@ -19,20 +19,20 @@ pytestmark = pytest.mark.compiled  # many fits
 @pytest.fixture(scope="module")
 def store(tmp_path_factory, make_specs):
     path = tmp_path_factory.mktemp("figures") / "study.db"
-    run_study(make_specs(3, shares=(0, 5, 10)), path, show_progress=False)
+    run_study(make_specs(3, contamination=(0, 0.05, 0.1)), path, show_progress=False)
     with Store(path) as opened:
         yield opened
 
 
-def test_auc_against_share(store):
-    figure = measure_against_share(store.rows())
+def test_auc_against_contamination(store):
+    figure = measure_against_contamination(store.rows())
     [axes] = figure.axes
     drawn = dict(zip(axes.get_legend_handles_labels()[1], axes.containers, strict=True))
     assert list(drawn) == [r"GCP$_\mathrm{St}$", "GCP", "ridge"]
     found = cells(store.rows(), "auc")
     x, y = drawn["GCP"][0].get_xydata().T
     np.testing.assert_array_equal(x, [0, 5, 10])
-    np.testing.assert_allclose(y, [found["toy", share, "GCP"].mean for share in x])
+    np.testing.assert_allclose(y, [found["toy", percentage / 100, "GCP"].mean for percentage in x])
 
 
 def test_retention_curves_start_at_the_rmse(store):
@@ -41,56 +41,58 @@ def test_retention_curves_start_at_the_rmse(store):
     assert set(lines) == {"GCP", "ridge"}
     found = cells(store.rows(), "rmse")
     for method, curve in lines.items():
-        assert curve[0] == pytest.approx(found["toy", 5.0, method].mean, rel=1e-6)
+        assert curve[0] == pytest.approx(found["toy", 0.05, method].mean, rel=1e-6)
         assert curve.size == 32
         area = np.mean((curve[:-1] + curve[1:]) / 2)
-        assert area == pytest.approx(cells(store.rows(), "auc")["toy", 5.0, method].mean, rel=1e-6)
+        assert area == pytest.approx(cells(store.rows(), "auc")["toy", 0.05, method].mean, rel=1e-6)
 
 
 def test_one_study_of_several_in_a_store(store, make_specs):
-    specs = make_specs(3, shares=(5,))[:4]
+    specs = make_specs(3, contamination=(0.05,))[:4]
     [ridge] = [
         line for line in retention_curves(store, specs=specs).axes[0].lines if line.get_label() == "ridge"
     ]
-    expected = np.mean(store.curves("toy", 5, "ridge", specs), axis=0)
+    expected = np.mean(store.curves("toy", 0.05, "ridge", specs), axis=0)
     np.testing.assert_array_equal(ridge.get_ydata(), expected)
-    assert len(store.curves("toy", 5, "ridge", specs)) == 2 < len(store.curves("toy", 5, "ridge"))
+    assert len(store.curves("toy", 0.05, "ridge", specs)) == 2 < len(store.curves("toy", 0.05, "ridge"))
 
 
 def test_a_figure_can_be_kept(store, tmp_path):
-    measure_against_share(store.rows(), "nll").savefig(tmp_path / "nll.svg")
+    measure_against_contamination(store.rows(), "nll").savefig(tmp_path / "nll.svg")
     assert (tmp_path / "nll.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
 def test_nothing_to_draw(store):
     with pytest.raises(ValueError, match="no stored results"):
-        retention_curves(store, share=99)
+        retention_curves(store, contamination=0.99)
 
 
 def test_the_yardstick_may_leave_the_panel():
     """What is not robust must not press the others into a line."""
     rows = [
-        Row("toy", share, "r", method, 1, rmse, rmse, 0, 0, 0, 0, None, 1.0)
-        for share in (0.0, 5.0)
+        Row("toy", contamination, "r", method, 1, rmse, rmse, 0, 0, 0, 0, None, 1.0)
+        for contamination in (0.0, 0.05)
         for method, rmse in (("GCP", 1.0), ("Beta", 1.5), ("Gaussian", 50.0))
     ]
-    assert measure_against_share(rows).axes[0].get_ylim()[1] < 2
-    assert measure_against_share([r for r in rows if r.method == "Gaussian"]).axes[0].get_ylim()[1] > 50
+    assert measure_against_contamination(rows).axes[0].get_ylim()[1] < 2
+    assert (
+        measure_against_contamination([r for r in rows if r.method == "Gaussian"]).axes[0].get_ylim()[1] > 50
+    )
 
 
 def test_five_panels_leave_a_place_for_the_legend():
-    rows = [Row(f"d{k}", 5.0, "r", "GCP", 1, 1.0, 1.0, 0, 0, 0, 0, None, 1.0) for k in range(5)]
-    figure = measure_against_share(rows)
+    rows = [Row(f"d{k}", 0.05, "r", "GCP", 1, 1.0, 1.0, 0, 0, 0, 0, None, 1.0) for k in range(5)]
+    figure = measure_against_contamination(rows)
     assert len(figure.axes) == 5
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GCP"]
 
 
 def test_kinds_of_wrong_labels_below_one_another():
-    row = lambda dataset, share, method, rmse: Row(
-        dataset, share, "r", method, 1, rmse, 1.0, 0, 0, 0, 0, None, 1.0
+    row = lambda dataset, contamination, method, rmse: Row(
+        dataset, contamination, "r", method, 1, rmse, 1.0, 0, 0, 0, 0, None, 1.0
     )
-    replaced = [row(d, s, m, 2.0 + s) for d in "ab" for s in (0.0, 5.0) for m in ("GCPBoost", "EnsGCPBoost")]
-    swapped = [row("b", 0.0, "GCPBoost", 3.0), row("b", 40.0, "GCPBoost", 300.0)]
+    replaced = [row(d, s, m, 2.0 + s) for d in "ab" for s in (0.0, 0.05) for m in ("GCPBoost", "EnsGCPBoost")]
+    swapped = [row("b", 0.0, "GCPBoost", 3.0), row("b", 0.4, "GCPBoost", 300.0)]
     figure = measure_by_kind({"replaced": replaced, "swapped": swapped})
     assert [axes.get_title() for axes in figure.axes] == [
         "a, replaced",

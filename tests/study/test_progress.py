@@ -15,7 +15,7 @@ def outcome(make_specs):
     return attempt(make_specs(1)[1])
 
 
-def test_lines_tell_count_failures_and_time_left(make_specs, outcome):
+def test_lines_show_count_failures_and_time_left(make_specs, outcome):
     specs, file = make_specs(1), io.StringIO()
     lines = progress.Lines(specs, file, every=0.0)
     for spec in specs[:3]:
@@ -23,7 +23,7 @@ def test_lines_tell_count_failures_and_time_left(make_specs, outcome):
     lines.advance(specs[3], outcome.__class__(**{**vars(outcome), "result": None, "error": "x"}))
     printed = file.getvalue().splitlines()
     assert printed[0].startswith("1/4 runs, ")
-    assert printed[0].endswith("left; last: toy, λ = 0, GCP, split 0")
+    assert printed[0].endswith("left; last: toy, λ = 0 %, GCP, split 0")
     assert printed[3].startswith("4/4 runs, 1 failed, 0 s left")
 
 

@@ -19,7 +19,7 @@ from levelhead.study.runs import _one_thread, attempt, seeded, split_rows
 
 
 def test_the_protocol_step_by_step(data):
-    spec = Spec(data, 10, "ridge", 3, BayesianRidge(), test_size=0.2)
+    spec = Spec(data, 0.1, "ridge", 3, BayesianRidge(), test_size=0.2)
     rows = split_rows(spec)
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.2, random_state=3)
     np.testing.assert_array_equal(rows.X, X)
@@ -37,8 +37,8 @@ def test_the_protocol_step_by_step(data):
 
 
 def test_methods_see_the_same_rows(data):
-    one = Spec(data, 10, "ridge", 3, BayesianRidge())
-    other = Spec(data, 10, "GCP", 3, GCPRegressor())
+    one = Spec(data, 0.1, "ridge", 3, BayesianRidge())
+    other = Spec(data, 0.1, "GCP", 3, GCPRegressor())
     np.testing.assert_array_equal(split_rows(one).y, split_rows(other).y)
 
 
@@ -82,13 +82,13 @@ def test_every_stream_inside_an_estimator_is_seeded(data):
 
 
 def test_held_out_training_rows_leave_the_test_rows_alone(data):
-    spec = Spec(data, 20, "ridge", 3, BayesianRidge(), test_size=0.2)
-    honest = split_rows(replace(spec, validation_size=0.25))
+    spec = Spec(data, 0.2, "ridge", 3, BayesianRidge(), test_size=0.2)
+    held = split_rows(replace(spec, validation_size=0.25))
     rows = split_rows(spec)
-    seen = np.concatenate([honest.X, honest.X_test])
+    seen = np.concatenate([held.X, held.X_test])
     np.testing.assert_array_equal(np.sort(seen, axis=0), np.sort(rows.X, axis=0))
-    assert len(honest.y_test) == len(rows.y) // 4
-    together = np.sort(np.concatenate([honest.y, honest.y_test]))
+    assert len(held.y_test) == len(rows.y) // 4
+    together = np.sort(np.concatenate([held.y, held.y_test]))
     np.testing.assert_array_equal(together, np.sort(rows.y))  # wrong labels on both sides
 
 

@@ -18,7 +18,7 @@ from levelhead.study.specs import describe
 
 @pytest.fixture
 def spec(data):
-    return Spec(data, 5, "GCP", 1, GCPRegressor(max_iter=3))
+    return Spec(data, 0.05, "GCP", 1, GCPRegressor(max_iter=3))
 
 
 class Fixed(BaseEstimator):
@@ -32,14 +32,18 @@ class Fixed(BaseEstimator):
 
 def test_the_digest_is_the_same_everywhere_and_for_ever():
     """Stored results are found by it: a change of this value throws all of them away, so it must be meant."""
-    spec = Spec("boston", 5, "fixed", 1, Fixed())
+    spec = Spec("boston", 0.05, "fixed", 1, Fixed())
     assert spec.digest == "51653cc613c414c7275fa1a5c72cdd40d074197866c4394c97717d06c8b43e18"
 
 
 def test_equal_numbers_are_equal_whatever_their_type():
-    one = Spec("boston", 5, "GP", 1, GaussianProcessRegressor(RBF(2.0) + WhiteKernel()))
+    one = Spec("boston", 0.05, "GP", 1, GaussianProcessRegressor(RBF(2.0) + WhiteKernel()))
     other = Spec(
-        "boston", 5.0, "GP", np.int64(1), GaussianProcessRegressor(RBF(np.float64(2)) + WhiteKernel())
+        "boston",
+        np.float64(5) / 100,
+        "GP",
+        np.int64(1),
+        GaussianProcessRegressor(RBF(np.float64(2)) + WhiteKernel()),
     )
     assert one == other
     assert one != replace(one, estimator=GaussianProcessRegressor(RBF(2.5) + WhiteKernel()))
@@ -48,12 +52,12 @@ def test_equal_numbers_are_equal_whatever_their_type():
 @pytest.mark.parametrize(
     "change",
     [
-        {"share": 10},
+        {"contamination": 0.1},
         {"seed": 2},
         {"method": "other"},
         {"student": "GCP_St"},
-        {"contamination": Replaced(spread=9.0)},
-        {"contamination": Cluster()},
+        {"kind": Replaced(spread=9.0)},
+        {"kind": Cluster()},
         {"estimator": GCPRegressor(max_iter=4)},
         {"test_size": 0.1},
         {"validation_size": 0.2},
@@ -79,11 +83,11 @@ def test_what_the_run_sets_itself_does_not_matter(spec, change):
 
 def test_later_changes_of_the_given_estimator_do_not_reach_the_spec(data):
     estimator = GCPRegressor(max_iter=3)
-    spec = Spec(data, 5, "GCP", 1, estimator)
+    spec = Spec(data, 0.05, "GCP", 1, estimator)
     estimator.set_params(max_iter=9)
     assert spec.estimator.max_iter == 3
     with pytest.raises(FrozenInstanceError):
-        spec.share = 10
+        spec.contamination = 0.1
 
 
 def test_nested_estimators_are_looked_into():
@@ -100,7 +104,7 @@ def test_streams(spec):
     assert replace(spec, estimator=GCPRegressor(max_iter=9)).stream("random_state") == spec.stream(
         "random_state"
     )
-    for change in ({"share": 10}, {"seed": 2}, {"contamination": Cluster()}):
+    for change in ({"contamination": 0.1}, {"seed": 2}, {"kind": Cluster()}):
         assert replace(spec, **change).stream("contamination") != spec.stream("contamination")
 
 
@@ -108,7 +112,7 @@ def test_streams(spec):
     ("change", "message"),
     [
         ({"dataset": "bostn"}, "choose one of boston"),
-        ({"share": 101}, "percentage"),
+        ({"contamination": 5}, "0.05 for 5 %"),
         ({"test_size": 1.0}, "test_size is 1.0"),
         ({"validation_size": 2.0}, "validation_size is 2.0"),
     ],

@@ -56,7 +56,7 @@ def test_kill_9_loses_no_finished_run(tmp_path, make_specs, numbers, backend):
     assert query(path, "PRAGMA integrity_check") == ("ok",)
 
     summary = run_study(specs, path, show_progress=False)
-    assert (summary.found, summary.finished) == (len(kept), len(specs) - len(kept))
+    assert (summary.cached, summary.finished) == (len(kept), len(specs) - len(kept))
     run_study(specs, tmp_path / "never-stopped.db", show_progress=False)
     with Store(path) as store, Store(tmp_path / "never-stopped.db") as reference:
         assert set(before) <= set(numbers(store))
@@ -68,10 +68,10 @@ def test_only_what_is_missing_is_run(tmp_path, make_specs):
     path = tmp_path / "study.db"
     first = run_study(make_specs(2), path, show_progress=False)
     second = run_study(make_specs(3) + make_specs(1), path, show_progress=False)
-    assert (first.finished, first.found) == (8, 0)
-    assert (second.finished, second.found) == (4, 8)
+    assert (first.finished, first.cached) == (8, 0)
+    assert (second.finished, second.cached) == (4, 8)
     changed = run_study(make_specs(2, epochs=21), path, show_progress=False)
-    assert (changed.finished, changed.found) == (4, 4)  # another recipe of GCP, the same ridge
+    assert (changed.finished, changed.cached) == (4, 4)  # another recipe of GCP, the same ridge
 
 
 def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
@@ -88,7 +88,7 @@ def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
         assert store.failures() == [failure]
         assert store.done() == {good.digest}
     again = run_study([good, bad], path, show_progress=False)
-    assert (again.found, len(again.failures)) == (1, 1)
+    assert (again.cached, len(again.failures)) == (1, 1)
 
     with Store(path) as store:  # once the cause is mended, a success takes the place of the failure
         store.record(bad, replace(attempt(good), digest=bad.digest))
@@ -96,7 +96,7 @@ def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
         assert store.done() == {good.digest, bad.digest}
 
 
-def test_an_outcome_appears_whole_or_not_at_all(tmp_path, data):
+def test_a_result_is_stored_completely_or_not_at_all(tmp_path, data):
     spec = Spec(data, 0, "ridge", 1, BayesianRidge())
     outcome = attempt(spec)
     measures = outcome.result.measures["ridge"]
@@ -117,7 +117,7 @@ def test_what_is_read_is_what_was_computed(tmp_path, make_specs):
     expected = run(spec).measures
     with Store(path) as store:
         rows = {row.method: row for row in store.rows([spec])}
-        [curve] = store.curves("toy", 10, "GCP")
+        [curve] = store.curves("toy", 0.1, "GCP")
         assert store.rows([]) == []
     assert set(rows) == {"GCP", "GCP_St"}
     for method, measures in expected.items():
@@ -142,12 +142,15 @@ def test_csv_there_and_back(tmp_path, make_specs):
     for one, other in zip(rows, back, strict=True):
         assert (one.mean_alpha is None) == (other.mean_alpha is None)
         np.testing.assert_allclose(other[5:11], one[5:11], rtol=1e-6)
+    text = (tmp_path / "rows.csv").read_text().replace("contamination,kind", "share,contamination")
+    (tmp_path / "old.csv").write_text(text.replace("toy,0.1,", "toy,10,"))  # as version 0.1 wrote it
+    assert read_csv(tmp_path / "old.csv") == back
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="has the columns"):
         read_csv(tmp_path / "other.csv")
 
 
-def test_other_files_are_refused_and_left_alone(tmp_path):
+def test_other_files_are_refused_and_not_changed(tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to be looked at " * 50)
     with pytest.raises(ValueError, match="is not a file of study results"):
@@ -161,7 +164,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "overwritten"])
-def test_a_damaged_file_is_said_to_be_damaged(tmp_path, data, damage):
+def test_the_error_names_a_damaged_file(tmp_path, data, damage):
     path = tmp_path / "study.db"
     specs = [Spec(data, 0, "ridge", seed, BayesianRidge()) for seed in range(30)]
     run_study(specs, path, show_progress=False)
@@ -214,7 +217,7 @@ def test_many_may_open_a_new_file_at_once(tmp_path):
             assert list(pool.map(make_and_read, [path] * n, [together] * n)) == [set()] * n
 
 
-def test_a_file_that_another_program_holds_is_said_to_be_held(tmp_path, monkeypatch):
+def test_the_error_names_a_file_locked_by_another_program(tmp_path, monkeypatch):
     monkeypatch.setattr("levelhead.study.store._PATIENCE", 0.1)
     path = tmp_path / "study.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

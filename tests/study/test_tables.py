@@ -10,8 +10,8 @@ from levelhead.study.paper.published import table1
 from levelhead.study.tables import significantly_lower
 
 
-def row(method, seed, rmse, *, dataset="toy", share=5.0, auc=1.0, contamination="Replaced()", alpha=None):
-    return Row(dataset, share, contamination, method, seed, rmse, auc, 1.0, 1.0, 0.9, rmse, alpha, 2.0)
+def row(method, seed, rmse, *, dataset="toy", contamination=0.05, auc=1.0, kind="Replaced()", alpha=None):
+    return Row(dataset, contamination, kind, method, seed, rmse, auc, 1.0, 1.0, 0.9, rmse, alpha, 2.0)
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def rows():
 def test_bold_by_paired_tests(rows):
     found = cells(rows, "rmse")
     assert [name for (_, _, name), cell in found.items() if cell.bold] == ["A", "C"]
-    unpaired = found["toy", 5.0, "B"].mean - found["toy", 5.0, "A"].mean
-    assert unpaired < 0.2 * found["toy", 5.0, "A"].std  # far from significant without pairs
+    unpaired = found["toy", 0.05, "B"].mean - found["toy", 0.05, "A"].mean
+    assert unpaired < 0.2 * found["toy", 0.05, "A"].std  # far from significant without pairs
     assert [name for (_, _, name), cell in cells(rows, "auc").items() if cell.bold] == ["B"]
     assert not any(cell.bold for cell in cells(rows, "coverage").values())
     assert [name for (_, _, name), cell in cells(rows, "robust_r2").items() if cell.bold] == ["B", "C"]
@@ -39,7 +39,7 @@ def test_bold_by_paired_tests(rows):
 
 def test_mean_and_standard_deviation(rows):
     values = [r.rmse for r in rows if r.method == "A"]
-    cell = cells(rows, "rmse")["toy", 5.0, "A"]
+    cell = cells(rows, "rmse")["toy", 0.05, "A"]
     assert cell.mean == pytest.approx(np.mean(values))
     assert cell.std == pytest.approx(np.std(values, ddof=1))
     assert cell.n_splits == 30
@@ -114,8 +114,8 @@ def test_names_are_escaped(rows):
 def test_mixed_rows_are_refused(rows):
     with pytest.raises(ValueError, match="split 0 twice"):
         table([*rows, rows[0]])
-    with pytest.raises(ValueError, match="several contaminations"):
-        table([*rows, rows[0]._replace(contamination="Cluster()", seed=99)])
+    with pytest.raises(ValueError, match="several kinds of wrong labels"):
+        table([*rows, rows[0]._replace(kind="Cluster()", seed=99)])
     with pytest.raises(ValueError, match="no measure 'mse'"):
         table(rows, ["mse"])
     with pytest.raises(ValueError, match="no style 'pdf'"):
@@ -129,9 +129,9 @@ def test_only_models_with_alpha_have_its_mean(rows):
 def test_the_papers_numbers():
     facts = table1()
     assert len(facts) == 5 * (3 * 8 + 2 * 7)
-    assert facts["boston", 5, "GCP"] == (3.57, 1.47, 2.05, 0.48)
-    assert facts["concrete", 20, "EnsGamma"] == (8.99, 1.35, 7.94, 1.46)
-    assert facts["kin8nm", 20, "EnsGCP"] == (0.08, 0.00, 0.06, 0.00)
+    assert facts["boston", 0.05, "GCP"] == (3.57, 1.47, 2.05, 0.48)
+    assert facts["concrete", 0.2, "EnsGamma"] == (8.99, 1.35, 7.94, 1.46)
+    assert facts["kin8nm", 0.2, "EnsGCP"] == (0.08, 0.00, 0.06, 0.00)
     assert ("power", 0.0, "Beta_Bayes") not in facts
     better = [facts[d, s, "EnsGCP"].auc <= facts[d, s, "GCP"].auc for d, s, m in facts if m == "GCP"]
     assert all(better)

@@ -123,7 +123,7 @@ def test_bad_parameters_are_named(arguments, message):
         NormalGamma(*arguments)
 
 
-def test_bad_calls_say_what_to_do():
+def test_errors_of_bad_calls_say_what_to_do():
     with pytest.raises(ValueError, match="between 0 and 1"):
         PRIOR.marginal.quantile(1.5)
     with pytest.raises(ValueError, match=r"use update\(y\)"):

@@ -114,7 +114,7 @@ def test_the_model_is_left_as_it_was(dataset):
     assert model.training
 
 
-def test_a_normal_head_has_no_trust(dataset):
+def test_a_normal_head_has_no_alpha(dataset):
     result = robust.label_audit(dataset, Gaussian())
     assert np.isnan(result.alpha).all()
     assert result.contamination == pytest.approx(0.08, abs=0.015)
@@ -155,3 +155,58 @@ def test_what_cannot_be_audited_is_refused(rows):
     bad[17] = float("nan")
     with pytest.raises(ValueError, match="row 17"):
         robust.label_audit(TensorDataset(x, bad), Known())
+
+
+class Encoder(Known):
+    """Takes its inputs by name, as a Hugging Face model does."""
+
+    def forward(self, input_ids, attention_mask=None):
+        return super().forward(input_ids if attention_mask is None else input_ids * attention_mask)
+
+
+class Columns:
+    """What a Hugging Face data set is to a stranger: rows by number, as dictionaries; no class of PyTorch."""
+
+    def __init__(self, **columns):
+        self.columns = columns
+
+    def __len__(self):
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, k):
+        if isinstance(k, str):
+            return self.columns[k]
+        return {name: column[k] for name, column in self.columns.items()}
+
+
+def test_batches_may_be_dictionaries(rows, dataset):
+    x, y, _ = rows
+    expected = robust.label_audit(dataset, Known())
+    named = Columns(input_ids=x, attention_mask=torch.ones_like(x), labels=y)
+    batches = [{"input_ids": x, "label": y}]
+    for data in (named, DataLoader(named, batch_size=512, shuffle=True), batches):
+        assert_allclose(robust.label_audit(data, Encoder()).p_outlier, expected.p_outlier, rtol=1e-6)
+    priced = robust.label_audit(Columns(input_ids=x, price=y), Encoder(), label_key="price")
+    assert_allclose(priced.p_outlier, expected.p_outlier, rtol=1e-6)
+
+
+def test_dictionaries_without_labels_or_with_other_entries_are_refused(rows):
+    x, y, _ = rows
+    with pytest.raises(
+        ValueError, match=r"entries 'input_ids', 'price' but no 'labels' or 'label'; .*label_key"
+    ):
+        robust.label_audit(Columns(input_ids=x, price=y), Encoder())
+    with pytest.raises(ValueError, match=r"forward of Encoder takes .* but the batch also has 'idx'; remove"):
+        robust.label_audit(Columns(input_ids=x, labels=y, idx=x), Encoder())
+    with pytest.raises(ValueError, match="label_key is 'price', but batches are list"):
+        robust.label_audit(TensorDataset(x, y), Known(), label_key="price")
+
+
+def test_a_head_that_returns_one_tensor_is_audited_too(dataset):
+    torch.manual_seed(0)
+    for head in (robust.GCPHead(1), robust.NormalHead(1)):
+        expected = robust.label_audit(dataset, head)
+        head.as_tensor = True
+        assert_array_equal(
+            robust.label_audit(dataset, torch.nn.Sequential(head)).p_outlier, expected.p_outlier
+        )

@@ -97,7 +97,7 @@ def test_single_precision_derivatives():
     assert_allclose(one, other, rtol=1e-3, atol=1e-6)
 
 
-def test_log_prob_for_many_degrees_of_freedom_and_absurd_labels():
+def test_log_prob_for_many_degrees_of_freedom_and_huge_labels():
     dof = torch.tensor([0.2, 3.0, 1e5, 1e7])
     y = torch.tensor([1e15, -2.0, 1.5, 0.3])
     exact = stats.t.logpdf(y.double().numpy(), dof.double().numpy(), 0.25, 2.0)
@@ -148,3 +148,51 @@ def test_mixture_of_student_members():
     shares = mixture(t).cdf(torch.zeros(7, 1))
     exact = stats.t.cdf(0, *(a.numpy() for a in (t.df, t.loc, t.scale))).mean(0)
     assert_allclose(shares, exact, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["normal", "student"])
+def test_icdf_of_a_mixture_inverts_its_cdf(kind, dtype):
+    torch.manual_seed(0)
+    m, positive = 10 * torch.randn(5, 40, dtype=dtype), 2 * torch.rand(3, 5, 40, dtype=dtype) + 0.1
+    members = (
+        NormalParameters(m, positive[0] ** 4).clean()
+        if kind == "normal"
+        else GCPParameters(m, *positive).contaminated()
+    )
+    p = torch.tensor([[1e-3], [0.05], [0.5], [0.9], [0.999]], dtype=dtype)
+    quantiles = mixture(members).icdf(p)
+    assert quantiles.shape == (5, 40)
+    assert (quantiles.diff(dim=0) > 0).all()
+    assert_allclose(mixture(members).cdf(quantiles), p.expand(5, 40), atol=TOLERANCE[dtype])
+
+
+def test_icdf_of_a_mixture_has_ends_and_crosses_gaps():
+    apart = mixture(torch.distributions.Normal(torch.tensor([0.0, 1e4]), torch.tensor([1.0, 1.0])))
+    levels = torch.tensor([0.0, 0.25, 0.75, 1.0, 1.5, -0.1, float("nan")])
+    found = apart.icdf(levels)
+    assert_allclose(found[:4], [-np.inf, 0, 1e4, np.inf], atol=1e-5)
+    assert found[4:].isnan().all()
+
+
+def test_icdf_of_a_mixture_of_equal_members_is_the_members():
+    alone = StudentT(torch.full((3, 7), 3.0, dtype=torch.float64))
+    p = torch.linspace(0.01, 0.99, 7, dtype=torch.float64)
+    assert_allclose(mixture(alone).icdf(p), StudentT(torch.full((7,), 3.0, dtype=torch.float64)).icdf(p))
+
+
+def test_derivatives_of_the_icdf_of_a_mixture():
+    torch.manual_seed(0)
+    mean = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    std = (torch.rand(3, 4, dtype=torch.float64) + 0.3).requires_grad_()
+    p = torch.tensor([0.1, 0.3, 0.6, 0.97], dtype=torch.float64, requires_grad=True)
+    icdf = lambda mean, std, p: mixture(torch.distributions.Normal(mean, std, validate_args=False)).icdf(p)
+    assert torch.autograd.gradcheck(icdf, (mean, std, p))
+    assert torch.autograd.gradgradcheck(icdf, (mean, std, p))
+
+
+def test_a_quantile_at_an_end_leaves_the_gradients_of_the_others_finite():
+    mean = torch.tensor([[0.0, 1.0], [2.0, 3.0]], requires_grad=True)
+    found = mixture(torch.distributions.Normal(mean, torch.ones(2, 2))).icdf(torch.tensor([0.0, 0.3]))
+    (slope,) = torch.autograd.grad(found[1], mean)
+    assert slope[:, 1].sum() == pytest.approx(1, abs=1e-5)
+    assert (slope[:, 0] == 0).all()

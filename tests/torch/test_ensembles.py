@@ -28,7 +28,7 @@ def steps(module, loss, n=15):
         optimizer.step()
 
 
-def test_together_is_as_alone(data):
+def test_members_in_one_call_equal_members_alone(data):
     x, y = data
     members = networks(4)
     y = y.clone()

@@ -45,7 +45,7 @@ def test_the_bar_in_the_image_has_its_length(example):
     assert np.corrcoef(area, drawn.length)[0, 1] > 0.95
 
 
-def test_every_method_answers(example, capsys):
+def test_every_method_predicts(example, capsys):
     test, answers = example.one_seed(0, example.Setting(train=256, held_out=300, test=100, epochs=1))
     assert list(answers) == [
         "GCP", "GCP, corrected", "Gaussian likelihood", "Huber, δ = 1", "Huber, δ = 0.1"
@@ -55,7 +55,7 @@ def test_every_method_answers(example, capsys):
     assert example.table(results).count("\n") == 6
 
 
-def test_a_perfect_answer_measures_as_perfect(example):
+def test_a_perfect_prediction_has_perfect_scores(example):
     test = example.bars(np.random.default_rng(0), 20_000, wrong=0.0)
     perfect = example.Answer(test.length, example.reading_error(test.contrast) ** 2)
     measured = example.measures(perfect, test)

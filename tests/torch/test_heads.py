@@ -155,3 +155,22 @@ def test_parameters_are_built_by_name_and_as_tuples_are():
         assert all(torch.equal(one, other) for one, other in zip(again, four, strict=True))
     with pytest.raises(TypeError, match="missing 2 required"):
         robust.GCPParameters(four[0], four[1])
+
+
+@pytest.mark.parametrize("kind", [robust.GCPHead, robust.NormalHead])
+def test_one_tensor_holds_what_the_names_hold(kind):
+    torch.manual_seed(0)
+    head = kind(6, 3)
+    x = torch.randn(5, 6)
+    named = head(x)
+    head.as_tensor = True
+    joined = head(x)
+    assert joined.shape == (5, 3 * len(named))
+    assert torch.equal(joined[:, :3], named[0])  # libraries read the mean from the first columns
+    for one, other in zip(type(named).from_tensor(joined), named, strict=True):
+        assert torch.equal(one, other)
+    assert kind(6, 3, as_tensor=True)(x).shape == joined.shape
+    if kind is robust.GCPHead:
+        assert torch.equal(robust.prognosis(joined).variance, robust.prognosis(named).variance)
+    with pytest.raises(ValueError, match=r"shape \(5, 7\); its last axis must hold"):
+        type(named).from_tensor(torch.zeros(5, 7))

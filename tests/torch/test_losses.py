@@ -93,7 +93,7 @@ def test_nothing_ever_overflows(named, residual, dtype):
         assert gradient.isfinite().all()
 
 
-def test_both_forms_have_one_gradient_for_absurd_residuals_too():
+def test_both_forms_have_the_same_gradient_for_huge_residuals_too():
     for residual in (1e-6, 1.0, 1e15):
         gradients = []
         for form in ("student", "kl"):
@@ -191,3 +191,81 @@ def test_meaningless_arguments_are_refused():
         robust.BetaDivergenceLoss(0)
     with pytest.raises(ValueError, match="gamma is -1"):
         robust.GammaDivergenceLoss(-1)
+
+
+def test_weights_count_as_repeated_labels(named, draws):
+    _, loss, expected = named
+    y, outputs = draws
+    theta = leaves(expected.link(outputs[:, : len(expected.parameters)]))
+    times = np.random.default_rng(0).integers(0, 4, size=200)
+    repeated = [t.detach().repeat_interleave(torch.tensor(times)).requires_grad_() for t in theta]
+    target, many = torch.tensor(y), torch.tensor(np.repeat(y, times))
+    weight = torch.tensor(times, dtype=torch.float64)
+    for reduction in ("mean", "sum"):
+        weighted = loss(theta, target, weight=weight, reduction=reduction)
+        assert_allclose(weighted.item(), loss(repeated, many, reduction=reduction).item(), rtol=1e-12)
+    each = loss(theta, target, weight=weight, reduction="none")
+    assert_allclose(each.detach(), times * loss(theta, target, reduction="none").detach().numpy())
+    (slope,) = torch.autograd.grad(each.sum(), theta[0])
+    assert (slope[times == 0] == 0).all()
+
+
+def test_a_missing_label_is_refused_or_left_out(named, draws):
+    name, loss, expected = named
+    y, outputs = draws
+    theta = leaves(expected.link(outputs[:, : len(expected.parameters)]))
+    target = torch.tensor(y)
+    missing = torch.arange(200) % 7 == 3
+    holes = torch.where(missing, np.nan, target)
+    with pytest.raises(
+        ValueError, match=r"target has 29 labels that are NaN, the first at \(3,\); .*nan_policy"
+    ):
+        loss(theta, holes)
+    kept = [t.detach()[~missing].requires_grad_() for t in theta]
+    got, exact = loss(theta, holes, nan_policy="omit"), loss(kept, target[~missing])
+    assert_allclose(got.item(), exact.item(), rtol=1e-13)
+    for one, other in zip(torch.autograd.grad(got, theta), torch.autograd.grad(exact, kept), strict=True):
+        assert_allclose(one[~missing], other, rtol=1e-12)
+        assert (one[missing] == 0).all()
+    each = loss(theta, holes, nan_policy="omit", reduction="none")
+    assert (each[missing] == 0).all()
+    if name in MODULES:
+        assert_allclose(MODULES[name](nan_policy="omit")(theta, holes).item(), exact.item(), rtol=1e-13)
+
+
+def test_a_batch_without_any_label_has_the_loss_0():
+    theta = leaves([[0.3] * 4, [1.0] * 4, [2.0] * 4, [1.0] * 4])
+    nothing = torch.full((4,), np.nan, dtype=torch.float64)
+    loss = robust.gcp_loss(theta, nothing, nan_policy="omit")
+    assert loss.item() == 0
+    assert all((g == 0).all() for g in torch.autograd.grad(loss, theta))
+
+
+def test_a_compiled_loss_refuses_missing_labels_too():
+    theta = [torch.ones(3)] * 4
+    compiled = torch.compile(robust.GCPLoss(), fullgraph=True, backend="eager")
+    assert compiled(theta, torch.ones(3)).isfinite()
+    with pytest.raises(RuntimeError, match="target has labels that are NaN"):
+        compiled(theta, torch.tensor([1.0, np.nan, 1.0]))
+
+
+def test_parameters_may_be_one_tensor(named, draws):
+    _, loss, expected = named
+    y, outputs = draws
+    theta = [
+        t.detach().reshape(100, 2) for t in leaves(expected.link(outputs[:, : len(expected.parameters)]))
+    ]
+    target = torch.tensor(y).reshape(100, 2)
+    assert_allclose(loss(torch.cat(theta, dim=-1), target), loss(theta, target), rtol=1e-14)
+
+
+def test_weights_that_mean_nothing_are_refused():
+    theta = [torch.ones(3, 1)] * 4
+    target = torch.ones(3, 1)
+    with pytest.raises(ValueError, match=r"weight has shape \(3,\) but target has \(3, 1\).*expand_as"):
+        robust.gcp_loss(theta, target, weight=torch.ones(3))
+    for bad in (-1.0, np.nan):
+        with pytest.raises(ValueError, match=r"weight has 1 entries that are negative or NaN.*at \(1, 0\)"):
+            robust.gcp_loss(theta, target, weight=torch.tensor([[1.0], [bad], [1.0]]))
+    with pytest.raises(ValueError, match="nan_policy is 'propagate'"):
+        robust.GCPLoss(nan_policy="propagate")

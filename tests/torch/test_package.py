@@ -48,3 +48,42 @@ def test_a_missing_extra_is_named():
 def test_levelhead_itself_does_not_import_torch():
     block = "import sys, levelhead; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", block], check=True)
+
+
+class Traffic(torch.utils._python_dispatch.TorchDispatchMode):
+    """Notes every operation that moves values between host and device, or asks a device for a value."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        answer = function(*args, **(kwargs or {}))
+        tensors = [t for t in torch.utils._pytree.tree_leaves((args, answer)) if isinstance(t, torch.Tensor)]
+        asks = {"aten::_local_scalar_dense", "aten::lift_fresh", "aten::nonzero", "aten::is_nonzero"}
+        if function.name().partition(".")[0] in asks or any(t.device.type != "meta" for t in tensors):
+            self.seen.append(function.name())
+        return answer
+
+
+def test_losses_and_quantiles_move_nothing_between_host_and_device():
+    with torch.device("meta"):
+        head, other = robust.GCPHead(4, 2), robust.NormalHead(4, 2)
+        x, y, weight = torch.zeros(5, 4), torch.zeros(5, 2), torch.zeros(5, 2)
+    with Traffic() as traffic:
+        for options in ({}, {"weight": weight}, {"nan_policy": "omit"}):
+            for form in ("student", "kl"):
+                robust.gcp_loss(head(x), y, form=form, **options).backward()
+            robust.beta_divergence_loss(other(x), y, beta=0.3, **options).backward()
+            robust.gamma_divergence_loss(other(x), y, gamma=0.3, **options).backward()
+        parameters = head(x)
+        _student.distribution(y, parameters.alpha)
+        _student.quantile(y, parameters.alpha)
+    assert traffic.seen == []
+
+
+def test_the_record_of_traffic_sees_a_copy():
+    with Traffic() as traffic:
+        torch.tensor([1.0, 2.0], device="meta")
+        torch.zeros(3, device="cpu").to("meta")
+    assert len(traffic.seen) >= 2

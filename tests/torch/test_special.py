@@ -106,7 +106,7 @@ def test_compiles_into_one_graph():
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
-def test_half_precision_is_answered_in_single(half):
+def test_half_precision_input_gives_single_precision_output(half):
     alpha = torch.tensor([0.5, 4.0], dtype=half)
     assert special.A(alpha).dtype == torch.float32
     assert_allclose(special.A(alpha), reference.A([0.5, 4.0]), rtol=1e-6)

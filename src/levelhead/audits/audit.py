@@ -1,7 +1,7 @@
 """The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,13 +10,56 @@ from levelhead._checks import share as check_share
 from levelhead._checks import vector
 from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
+from levelhead._plot_style import shown_once
+from levelhead.audits._codes import find_codes
+from levelhead.audits.html import audit_html
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
+from levelhead.prediction.transforms import Transform
+from levelhead.theory.elementary import exp
 
 FloatArray = NDArray[np.float64]
 
 LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong labels
+_CODE_ODDS = 20.0  # log odds that a code for missing is wrong
+_NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
+
+
+class Judged(NamedTuple):
+    """Labels, predictions and standard deviations on the scale on which labels are judged; one entry per row."""
+
+    given: FloatArray
+    predicted: FloatArray
+    std: FloatArray
+
+
+class JudgedScale(NamedTuple):
+    """Another scale on which labels are judged, with the predictions on it.
+
+    Attributes
+    ----------
+    transform : Transform
+        The scale.
+    predicted : ndarray of shape (n_samples,)
+        Predicted means on the scale.
+    std : ndarray of shape (n_samples,)
+        Standard deviations of the clean noise on the scale.
+    """
+
+    transform: Transform
+    predicted: FloatArray
+    std: FloatArray
+
+    @property
+    def predicted_label(self) -> FloatArray:
+        """Predictions in the units of the labels: the medians."""
+        return self.transform.inverse(self.predicted)
+
+    @property
+    def label_std(self) -> FloatArray:
+        """Standard deviations of the clean label in its own units."""
+        return np.sqrt(self.transform.moments(self.predicted, self.std)[1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,9 +82,13 @@ class Audit:
         Probability that the label is wrong.
     label_quality : ndarray of shape (n_samples,)
         1 − p_outlier, from 0 (certainly wrong) to 1.
+    log_odds : ndarray of shape (n_samples,)
+        Log odds that the label is wrong. They keep the order of labels whose probability rounds to 1.
     is_label_issue : ndarray of bool, of shape (n_samples,)
         Whether the label is flagged as wrong. As many of the most suspect labels are flagged as keep the expected
-        share of false alarms among them below `false_alarm_rate`.
+        share of false alarms among them below `false_alarm_rate`, and none that is more likely right than wrong.
+    is_code : ndarray of bool, of shape (n_samples,)
+        Whether the label is a code for a missing value. Codes are flagged, and do not count for the level.
     issues : ndarray of int
         The flagged rows, most suspect first.
     alpha : ndarray of shape (n_samples,)
@@ -51,9 +98,25 @@ class Audit:
     false_alarm_rate : float
         Largest expected share of clean labels among the flagged ones.
     contamination : float
-        Estimated share of wrong labels.
+        Estimated share of wrong labels, those included that look like clean ones.
     contamination_interval : tuple of float
-        Interval of about 95 % for that share.
+        Interval for that share, from the profile likelihood. It holds the true share only if wrong labels that look
+        like clean ones have the same distribution as those that do not.
+    standing_out : float
+        Estimated share of labels that are wrong and differ visibly from clean ones.
+    standing_out_interval : tuple of float
+        Interval for that share.
+    reliable : bool
+        Whether there is no warning.
+    warnings : tuple of str
+        Why the result should not be relied on: too many wrong labels, inputs that predict nothing, or residuals without
+        a shape in which wrong labels can be distinguished.
+    index : ndarray of shape (n_samples,) or None
+        Names of the rows, used by `to_frame`.
+    scale : JudgedScale or None
+        The scale on which the labels were judged, if it is not that of the labels themselves.
+    remarks : tuple of str
+        What a reader of the result should know: the scale of the labels, rows that may belong together.
     """
 
     given_label: FloatArray
@@ -64,6 +127,12 @@ class Audit:
     alpha: FloatArray
     separation: ContaminationEstimate
     false_alarm_rate: float
+    log_odds: FloatArray
+    is_code: NDArray[np.bool_]
+    scale: JudgedScale | None = None
+    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    index: NDArray[Any] | None = None
 
     epsilon = renamed_attribute("epsilon", "contamination")
     epsilon_interval = renamed_attribute("epsilon_interval", "contamination_interval")
@@ -80,6 +149,9 @@ class Audit:
         alpha: ArrayLike | None = None,
         separation: ContaminationEstimate | None = None,
         false_alarm_rate: float = 0.05,
+        transform: Transform | None = None,
+        codes: ArrayLike | None = None,
+        index: Any = None,
     ) -> "Audit":
         """Judge labels by predictions that have not seen them.
 
@@ -98,11 +170,19 @@ class Audit:
             The fit of an audit of other rows. By default it is fitted to these rows.
         false_alarm_rate : float, default=0.05
             Largest expected share of clean labels among the flagged ones.
+        transform : Transform, default=None
+            The scale of `predicted` and `variance`, on which the labels are judged. By default that of `given`.
+        codes : array-like of float, default=None
+            Labels that stand for a missing value, such as −200 or 0. They are wrong, take no part in the fit, and do
+            not count for `false_alarm_rate`. By default a value is taken for a code if it is the smallest or largest
+            label, repeated, isolated from all others, and not what the model expects. Pass `()` for none.
+        index : array-like of shape (n_samples,), default=None
+            Names of the rows, for `to_frame`.
 
         Returns
         -------
         Audit
-            The result, one entry per row.
+            The result, one entry per row, in the units of `given`.
 
         Raises
         ------
@@ -115,19 +195,34 @@ class Audit:
         spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), y.shape)
         if separation is None and (y == y[0]).all() and np.median(np.abs(y - mean)) == 0:
             raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
-        fitted = (
-            estimate_contamination(y - mean, spread, core="student") if separation is None else separation
+        labels = y if transform is None else transform.labels(y)
+        residual = labels - mean
+        given_codes = (
+            find_codes(y, residual, spread) if codes is None else np.unique(np.asarray(codes, float))
         )
-        p = fitted.probability(y - mean, spread)
+        is_code = np.isin(y, given_codes)
+        if separation is None:
+            rest = ~is_code
+            separation = estimate_contamination(residual[rest], spread[rest], core="student")
+        odds = separation.log_odds(residual, spread)
+        odds = np.where(is_code, np.maximum(odds, _CODE_ODDS), odds)
+        p = 1 / (1 + exp(-odds))
+        std = np.sqrt(separation.variance_ratio * spread)
+        scale = None if transform is None else JudgedScale(transform, mean, std)
         return cls(
             given_label=y,
-            predicted_label=mean,
-            std=np.sqrt(fitted.variance_ratio * spread),
+            predicted_label=mean if scale is None else scale.predicted_label,
+            std=std if scale is None else scale.label_std,
+            scale=scale,
             p_outlier=p,
-            is_label_issue=most_suspect(p, level),
+            is_label_issue=_flagged(p, is_code, level),
             alpha=np.full(y.shape, np.nan) if alpha is None else np.asarray(alpha, dtype=np.float64),
-            separation=fitted,
+            separation=separation,
             false_alarm_rate=level,
+            log_odds=odds,
+            is_code=is_code,
+            warnings=separation.warnings + _without_signal(labels[~is_code], mean[~is_code]),
+            index=None if index is None else np.asarray(index),
         )
 
     def __len__(self) -> int:
@@ -135,8 +230,16 @@ class Audit:
 
     @property
     def z(self) -> FloatArray:
-        """Residuals in units of the clean noise."""
-        return (self.given_label - self.predicted_label) / self.std
+        """Residuals in units of the clean noise, on the scale on which the labels were judged."""
+        judged = self.judged
+        return (judged.given - judged.predicted) / judged.std
+
+    @property
+    def judged(self) -> Judged:
+        """Labels, predictions and standard deviations on the scale on which the labels were judged."""
+        if self.scale is None:
+            return Judged(self.given_label, self.predicted_label, self.std)
+        return Judged(self.scale.transform.labels(self.given_label), self.scale.predicted, self.scale.std)
 
     @property
     def label_quality(self) -> FloatArray:
@@ -147,19 +250,42 @@ class Audit:
     def issues(self) -> NDArray[np.intp]:
         """Rows of the flagged labels, most suspect first."""
         rows = np.flatnonzero(self.is_label_issue)
-        order = np.lexsort((-np.abs(self.z[rows]), -self.p_outlier[rows]))
+        order = np.lexsort((-np.abs(self.z[rows]), -self.log_odds[rows]))
         return rows[order]
+
+    @property
+    def reliable(self) -> bool:
+        """Whether there is no reason to distrust the result."""
+        return not self.warnings
 
     @property
     def contamination(self) -> float:
         """Estimated share of wrong labels, including those that cannot be distinguished from clean ones."""
-        return self.separation.contamination
+        return self._with_codes(self.separation.contamination)
 
     @property
     def contamination_interval(self) -> tuple[float, float]:
-        """Interval of about 95 % for the share of wrong labels."""
-        width = 1.96 * self.separation.standard_error
-        return max(0.0, self.contamination - width), min(1.0, self.contamination + width)
+        """Interval for the share of wrong labels."""
+        low, high = self.separation.contamination_interval
+        return self._with_codes(low), self._with_codes(high)
+
+    @property
+    def standing_out(self) -> float:
+        """Estimated share of labels that are wrong and differ visibly from clean ones."""
+        return self._with_codes(self.separation.standing_out)
+
+    @property
+    def standing_out_interval(self) -> tuple[float, float]:
+        """Interval for the share of wrong labels that differ visibly from clean ones."""
+        low, high = self.separation.standing_out_interval
+        return self._with_codes(low), self._with_codes(high)
+
+    def _with_codes(self, share: float) -> float:
+        """Add the codes to a share among the other labels; a fit to other rows already includes its codes."""
+        codes = int(self.is_code.sum())
+        if self.separation.n + codes != len(self):
+            return share
+        return (codes + share * self.separation.n) / len(self)
 
     def at(self, false_alarm_rate: float) -> "Audit":
         """Return the same audit with another limit for false alarms.
@@ -175,10 +301,8 @@ class Audit:
             A new audit with the same probabilities and other flags.
         """
         level = check_share("false_alarm_rate", false_alarm_rate)
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Audit(
-            **fields | {"is_label_issue": most_suspect(self.p_outlier, level), "false_alarm_rate": level}
-        )
+        flagged = _flagged(self.p_outlier, self.is_code, level)
+        return replace(self, is_label_issue=flagged, false_alarm_rate=level)
 
     def allowing_for(self, gaps: ArrayLike) -> "Audit":
         """Return the same audit, corrected for missing inputs that were filled in.
@@ -199,19 +323,41 @@ class Audit:
         """
         missing = np.asarray(gaps, dtype=bool)
         missing = missing[:, missing.any(axis=0)]
-        residual = self.given_label - self.predicted_label
+        judged = self.judged
+        residual = judged.given - judged.predicted
         if not missing.any() or np.median(np.abs(residual)) == 0:
             return self
-        variance = self.std**2 + added_variance(residual, self.std**2, missing)
-        known = self.contamination if self.separation.standard_error == 0 else None
+        variance = judged.std**2 + added_variance(residual, judged.std**2, missing)
+        known = self.separation.contamination if self.separation.standard_error == 0 else None
+        rest = ~self.is_code
         return Audit.from_residuals(
             self.given_label,
-            self.predicted_label,
+            judged.predicted,
             variance,
             alpha=self.alpha,
-            separation=estimate_contamination(residual, variance, contamination=known, core="student"),
+            transform=None if self.scale is None else self.scale.transform,
+            separation=estimate_contamination(
+                residual[rest], variance[rest], contamination=known, core="student"
+            ),
             false_alarm_rate=self.false_alarm_rate,
-        )
+            codes=np.unique(self.given_label[self.is_code]),
+            index=self.index,
+        ).with_remarks(*self.remarks)
+
+    def with_remarks(self, *remarks: str) -> "Audit":
+        """Return the same audit with more remarks.
+
+        Parameters
+        ----------
+        *remarks : str
+            Sentences for the reader of the result.
+
+        Returns
+        -------
+        Audit
+            A new audit.
+        """
+        return replace(self, remarks=(*self.remarks, *remarks))
 
     def summary(self) -> str:
         """Return the result in words.
@@ -222,13 +368,17 @@ class Audit:
             A few lines: share of wrong labels, number of flagged labels, the most suspect rows.
         """
         n, found = len(self), int(self.is_label_issue.sum())
-        low, high = self.contamination_interval
         trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
-        lines = [
-            f"{n:,} labels. About {self.contamination:.1%} look wrong ({low:.1%} to {high:.1%}).",
+        lines = [f"Not reliable: {'; '.join(self.warnings)}."] if self.warnings else []
+        lines += [
+            f"{n:,} labels. About {self.contamination:.1%} look wrong ({_ends(self.contamination_interval)}); "
+            f"{self.standing_out:.1%} stand out ({_ends(self.standing_out_interval)}).",
             f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are flagged "
             f"(at most {self.false_alarm_rate:.0%} of them are expected to be false alarms).",
         ]
+        for code in np.unique(self.given_label[self.is_code]):
+            count = int((self.given_label == code).sum())
+            lines.append(f"{count:,} labels are {code:g}, which seems to stand for a missing value.")
         if found:
             shown = ", ".join(
                 f"{row} ({self.given_label[row]:.4g} given, {self.predicted_label[row]:.4g} expected)"
@@ -241,10 +391,13 @@ class Audit:
                 f"Clean noise has heavier tails than a Gaussian (about {1 / self.separation.tail:.0f} degrees of "
                 "freedom); that was allowed for."
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.remarks])
 
     def __repr__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return audit_html(self)
 
     def plot(self) -> Any:
         """Plot given against expected labels, residuals in units of the noise, and probabilities.
@@ -279,7 +432,7 @@ class Audit:
             ylabel="labels",
             title="How sure it is",
         )
-        return figure
+        return shown_once(figure)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a table with one row per label.
@@ -300,15 +453,24 @@ class Audit:
             "std",
             "z",
             "p_outlier",
+            "log_odds",
             "label_quality",
             "is_label_issue",
+            "is_code",
             "alpha",
         )
-        return make_frame({name: getattr(self, name) for name in columns}, backend)
+        values = {name: getattr(self, name) for name in columns}
+        if self.index is None:
+            return make_frame(values, backend)
+        if backend == "pandas":
+            return make_frame(values, backend).set_axis(self.index, axis=0)
+        return make_frame({"index": self.index} | values, backend)
 
 
 def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
     """Choose the largest set of labels whose expected share of clean ones stays within a limit.
+
+    A label that is more likely right than wrong is never chosen.
 
     Parameters
     ----------
@@ -326,4 +488,25 @@ def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
     expected = np.cumsum(1 - p[order]) / np.arange(1, p.size + 1)
     chosen = np.zeros(p.size, dtype=bool)
     chosen[order[: np.searchsorted(expected, false_alarm_rate, side="right")]] = True
-    return chosen
+    return chosen & (p > 0.5)
+
+
+def _flagged(p: FloatArray, is_code: NDArray[np.bool_], false_alarm_rate: float) -> NDArray[np.bool_]:
+    """Codes, and the most suspect of the other labels."""
+    flagged = is_code.copy()
+    flagged[~is_code] = most_suspect(p[~is_code], false_alarm_rate)
+    return flagged
+
+
+def _without_signal(y: FloatArray, mean: FloatArray) -> tuple[str, ...]:
+    """A warning if the predictions are hardly better than one constant; a constant was meant to be one."""
+    if np.ptp(mean) == 0:
+        return ()
+    left = float(np.median(np.abs(y - mean))) / max(float(np.median(np.abs(y - np.median(y)))), 1e-300)
+    if left < _NO_SIGNAL:
+        return ()
+    return ("the inputs hardly predict the labels, so that only labels far from all others can be found",)
+
+
+def _ends(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:.1%} to {interval[1]:.1%}"

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import levelhead
+from levelhead.cli.apply import apply
 from levelhead.cli.auditing import audit
 from levelhead.cli.demo import demo
 from levelhead.cli.doctor import doctor
@@ -49,6 +50,10 @@ _EXAMPLES = {
     audit: [
         "levelhead audit flats.csv --target rent",
         "levelhead audit flats.csv.gz -t rent --id-column id --drop comment --false-alarm-rate 0.1",
+    ],
+    apply: [
+        "levelhead apply flats.csv decisions.csv --out clean.csv",
+        "levelhead apply flats.csv anna.csv ben.csv -o clean.csv --on-conflict keep",
     ],
     fit: [
         "levelhead fit flats.csv --target rent --out rent.levelhead",

@@ -1,13 +1,24 @@
 """`levelhead audit`: which labels of a table are wrong."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import levelhead
 from levelhead import tables
 from levelhead._extras import needed
 from levelhead.cli import options, output, screen
-from levelhead.cli.models import about_table, estimator_text, fitted, note_about
+from levelhead.cli.models import (
+    about_table,
+    estimator_text,
+    fitted,
+    formats_of,
+    note_about,
+    rows_together,
+    scale_text,
+)
+
+if TYPE_CHECKING:
+    from levelhead.audits import Findings
 
 _ON_SCREEN = 10
 
@@ -27,6 +38,10 @@ def audit(
     force: options.Force = False,
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
+    scale: options.Scale_ = options.Scale.auto,
+    group: options.Group = None,
+    time_column: options.Time = None,
+    fitted_model: options.FittedModel = None,
     decimal: options.Decimal = None,
     thousands: options.Thousands = None,
     missing: options.Missing = None,
@@ -37,31 +52,47 @@ def audit(
     """Find the wrong labels of a table.
 
     Writes three files. report.html: a page for the browser, to review the flagged labels one by one. labels.csv: one
-    row per flagged label, the most suspect first. audit.png: a figure. Row 1 is the first row after the header.
+    row per label, the most suspect first, with its likely error and the repaired label. audit.png: a figure. Row 1 is
+    the first row after the header.
     """
     paths = out / "report.html", out / "labels.csv", out / "audit.png"
     output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
+    known = None if fitted_model is None else levelhead.load(fitted_model)
     table = tables.training_table(
         data,
         target,
         id_column=id_column,
-        drop=drop or (),
+        drop=[*(drop or ()), *([] if group is None else [group])],
         keep=keep or (),
         encoding=encoding,
         sheet=sheet,
         allow_missing_labels=allow_missing_labels,
+        formats=None if known is None else formats_of(known, fitted_model),
         **options.number_settings(decimal, thousands, missing),
     )
     from levelhead.auditing import judge  # loads scipy, which `--help` does not need
-    from levelhead.audits import LEAST_ROWS
+    from levelhead.audits import LEAST_ROWS, investigate
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
-    model = fitted(table, members, seed, time_budget, estimator)
-    verdict = judge(model, table.X, table.y, false_alarm_rate)
-    suspects = _suspects(verdict, table, id_column)
+    groups = rows_together(table, group, time_column, data)
+    model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
+    verdict = judge(
+        model, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
+    )
+    inputs = model[:-1].transform(table.X)
+    with screen.busy("looking for segments and kinds of errors"):
+        found = investigate(
+            verdict,
+            _columns(table, target),
+            rows=table.row,
+            predict=model.predict,
+            X=table.X,
+            inputs=inputs,
+        )
+    ranked = _ranked(verdict, found, table, id_column)
     from levelhead.report import audit_report
 
     with output.whole(*paths, force=force) as (page, labels, picture):
@@ -72,36 +103,58 @@ def audit(
             target=target,
             rows=table.row - 1,
             id_column=id_column,
-            inputs=model[:-1].transform(table.X),
+            inputs=inputs,
             title=f"Labels of {target} in {data.name}",
             remarks=(
                 f"Judged {table.labels_judged:,} of {table.labels_given:,} labels.",
                 *table.remarks,
-                *(found.text for found in table.quality),
                 f"Estimator: {estimator_text(model)}.",
+                f"Labels: {scale_text(model)}.",
+                *_about_rows(verdict),
             ),
+            segments=found.segments,
+            diagnosis=found.diagnosis,
+            explanations=found.explanations,
+            quality=table.quality,
         )
-        output.write_csv(suspects, labels)
+        output.write_csv(ranked, labels)
         _draw(verdict, picture)
-    _print_result(verdict, suspects, table, paths, as_json, estimator_text(model))
+    suspects = ranked[ranked["is_label_issue"]]
+    _print_result(verdict, found, suspects, table, paths, as_json, estimator_text(model), scale_text(model))
 
 
-def _suspects(verdict: levelhead.Audit, table: tables.TrainingTable, id_column: str | None) -> Any:
-    """The flagged labels, the most suspect first, with their rows in the file."""
-    frame = verdict.to_frame().drop(columns="is_label_issue")
+def _about_rows(verdict: levelhead.Audit) -> list[str]:
+    """The remarks on rows that may belong together; that on the scale of the labels comes first, if there is one."""
+    return list(verdict.remarks[0 if verdict.scale is None else 1 :])
+
+
+def _columns(table: tables.TrainingTable, target: str) -> dict[str, Any]:
+    """All columns but the label: inputs as the model reads them, others as they are in the file."""
+    raw = {str(name): table.frame[name].to_numpy()[table.row - 1] for name in table.frame.columns}
+    inputs = {str(name): table.X[name].to_numpy() for name in table.X.columns}
+    return {name: column for name, column in (raw | inputs).items() if name != target}
+
+
+def _ranked(
+    verdict: levelhead.Audit, found: "Findings", table: tables.TrainingTable, id_column: str | None
+) -> Any:
+    """All labels, the most suspect first, with their rows in the file and what probably happened."""
+    frame = verdict.to_frame().assign(**found.columns(table.row))
     frame.insert(0, "row", table.row)
     if id_column is not None:
         frame.insert(1, output.free_name(id_column, frame.columns), table.identity)
-    return frame.iloc[verdict.issues]
+    return frame.iloc[found.ranking()]
 
 
 def _print_result(
     verdict: levelhead.Audit,
+    found: "Findings",
     suspects: Any,
     table: tables.TrainingTable,
     paths: tuple[Path, ...],
     as_json: bool,
     estimator: str,
+    scale: str,
 ) -> None:
     (low, high), level = verdict.contamination_interval, verdict.false_alarm_rate
     if as_json:
@@ -110,21 +163,26 @@ def _print_result(
                 "labels": len(verdict),
                 **about_table(table),
                 "estimator": estimator,
+                "scale": scale,
+                "dependence": _about_rows(verdict),
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
                 "flagged": len(suspects),
                 "false_alarm_rate": level,
                 "flagged_rows": suspects["row"].tolist(),
+                **found.to_dict(),
                 "files": [str(path) for path in paths],
             }
         )
         return
-    note_about(table, f"Estimator: {estimator}.")
+    note_about(table, f"Estimator: {estimator}.", f"Labels: {scale}.", *_about_rows(verdict))
     screen.print_line(
         f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
         f"{len(suspects):,} are flagged (at most {level:.0%} of them are expected to be false alarms)."
     )
+    for sentence in found.sentences:
+        screen.print_line(sentence)
     if len(suspects):
         _show(suspects, named=table.identity is not None)
     screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")

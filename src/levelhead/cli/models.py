@@ -39,6 +39,9 @@ def fit(
     force: options.Force = False,
     as_json: options.Json = False,
     estimator: options.Estimator = options.Kind.auto,
+    scale: options.Scale_ = options.Scale.auto,
+    group: options.Group = None,
+    time_column: options.Time = None,
     decimal: options.Decimal = None,
     thousands: options.Thousands = None,
     missing: options.Missing = None,
@@ -53,14 +56,15 @@ def fit(
         data,
         target,
         id_column=id_column,
-        drop=drop or (),
+        drop=[*(drop or ()), *([] if group is None else [group])],
         keep=keep or (),
         encoding=encoding,
         sheet=sheet,
         allow_missing_labels=allow_missing_labels,
         **options.number_settings(decimal, thousands, missing),
     )
-    model = fitted(table, members, seed, time_budget, estimator)
+    groups = rows_together(table, group, time_column, data)
+    model = fitted(table, members, seed, time_budget, estimator, scale, groups)
     with output.whole(out, force=force) as (partial,):
         levelhead.save(model, partial)
     result = {
@@ -68,6 +72,7 @@ def fit(
         **about_table(table),
         "features": list(table.X.columns),
         "estimator": estimator_text(model),
+        "scale": scale_text(model),
         "contamination": model[-1].contamination_,
         "seconds": time.perf_counter() - began,
         "files": [str(out)],
@@ -75,7 +80,7 @@ def fit(
     if as_json:
         screen.print_json(result)
         return
-    note_about(table, f"Estimator: {estimator_text(model)}.")
+    note_about(table, f"Estimator: {estimator_text(model)}.", f"Labels: {scale_text(model)}.")
     wrong = (
         f"; about {result['contamination']:.1%} of the labels look wrong"
         if np.isfinite(result["contamination"])
@@ -176,8 +181,11 @@ def fitted(
     seed: int,
     time_budget: float | None,
     estimator: options.Kind = options.Kind.auto,
+    scale: options.Scale = options.Scale.auto,
+    groups: Any = None,
 ) -> Any:
     """Fit a pipeline that ends in an ensemble of networks or boosted trees to a table."""
+    from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
 
     if time_budget is not None and estimator == options.Kind.trees:
@@ -185,15 +193,39 @@ def fitted(
             "--time-budget sets the training time of networks and does not apply to trees; leave it out"
         )
     kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
-    model = levelhead.tabular_pipeline(make(kind.value, n_members=members, random_state=seed))
+    transform = None if scale == options.Scale.linear else scale.value
+    model = levelhead.tabular_pipeline(
+        make(kind.value, n_members=members, random_state=seed, target_transform=transform)
+    )
+    given = fit_parameters(model, groups=groups)
     with screen.busy(f"fitting {members} members to {len(table.y):,} rows"):
         if time_budget is None:
-            model.fit(table.X, table.y)
+            model.fit(table.X, table.y, **given)
         else:
             from levelhead.budget import fit_within
 
-            fit_within(model, table.X, table.y, time_budget)
+            fit_within(model, table.X, table.y, time_budget, **given)
     return _with_formats(table.formats, model)
+
+
+def rows_together(table: tables.TrainingTable, group: str | None, time_column: str | None, data: Path) -> Any:
+    """The groups of the rows: entries of a column, or blocks of time."""
+    if group is not None and time_column is not None:
+        raise ValueError("--group and --time exclude each other; give one of them")
+    name = group if group is not None else time_column
+    if name is None:
+        return None
+    raw = tables.choose(table.frame, [name], data)[name].iloc[table.row - 1]
+    if group is not None:
+        return raw.to_numpy()
+    from levelhead.auditing import time_blocks
+
+    return time_blocks(table.X.get(name, raw).to_numpy())
+
+
+def scale_text(model: Any) -> str:
+    """The scale of the labels and the reason for it."""
+    return str(getattr(model[-1], "target_transform_reason_", "linear scale"))
 
 
 def _with_formats(formats: tables.TableFormats, model: Any) -> Any:
@@ -261,6 +293,14 @@ def _formats(model: Any) -> tables.TableFormats | None:
     return first if isinstance(first, tables.TableFormats) else None
 
 
+def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
+    """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
+    known = _formats(model)
+    if known is None:
+        raise ValueError(f"{path} does not hold the formats of its table; fit it again with levelhead fit")
+    return known
+
+
 def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> tables.TableFormats:
     """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
@@ -313,17 +353,17 @@ def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:
 
 
 def _measures(y: Any, prediction: levelhead.Prediction) -> dict[str, Any]:
-    moments, members = (prediction.mean, prediction.var), (prediction.member_mean, prediction.member_var)
-    curve = metrics.calibration_curve(y, *members)
+    moments = (prediction.mean, prediction.var)
+    curve = metrics.calibration_curve(y, prediction)
     return {
         "measures": {
             "rmse": metrics.rmse(y, prediction.mean),
             "robust_r2": metrics.robust_r2(y, prediction.mean),
             "retention_auc": metrics.retention_auc(y, *moments),
             "ause": metrics.ause(y, *moments),
-            "nll": metrics.nll(y, *members),
-            "crps": metrics.crps(y, *members),
-            "calibration_error": metrics.calibration_error(y, *members),
+            "nll": metrics.nll(y, prediction),
+            "crps": metrics.crps(y, prediction),
+            "calibration_error": metrics.calibration_error(y, prediction),
         },
         "coverage": [
             {"expected": share, "observed": metrics.coverage(y, *prediction.interval(share))}

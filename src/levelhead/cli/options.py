@@ -15,6 +15,14 @@ class Kind(StrEnum):
     trees = "trees"
 
 
+class Scale(StrEnum):
+    """Scales of the labels."""
+
+    auto = "auto"
+    linear = "linear"
+    log = "log"
+
+
 Data = Annotated[
     Path,
     typer.Argument(
@@ -26,7 +34,9 @@ Data = Annotated[
 Decimal = Annotated[
     list[str] | None,
     typer.Option(
-        "--decimal", metavar="[COLUMN=]MARK", help="Decimal mark, . or , (default: learnt); may be repeated."
+        "--decimal",
+        metavar="[COLUMN=]MARK",
+        help="Decimal mark, . or , (default: detected); may be repeated.",
     ),
 ]
 Thousands = Annotated[
@@ -34,7 +44,7 @@ Thousands = Annotated[
     typer.Option(
         "--thousands",
         metavar="[COLUMN=]MARK",
-        help="Mark between groups of digits, or `none` (default: learnt); may be repeated.",
+        help="Mark between groups of digits, or `none` (default: detected); may be repeated.",
     ),
 ]
 Missing = Annotated[
@@ -42,7 +52,7 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="[COLUMN=]NUMBER",
-        help="Number that stands for a missing value, or `none` (default: found); may be repeated.",
+        help="Number that stands for a missing value, or `none` (default: detected); may be repeated.",
     ),
 ]
 Encoding = Annotated[
@@ -57,6 +67,15 @@ AllowMissingLabels = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `levelhead fit`.")]
+FittedModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Judge by this model file instead of fitting anew, for example after repairs; rows and labels that the "
+        "model was fitted to are judged by models that were not trained on them.",
+    ),
+]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")]
 IdColumn = Annotated[
     str | None,
@@ -82,6 +101,26 @@ Estimator = Annotated[
     typer.Option(
         "--estimator",
         help="Networks, boosted trees, or (auto) the best of both, and of their combination, on held-out rows.",
+    ),
+]
+Scale_ = Annotated[
+    Scale,
+    typer.Option(
+        "--scale", help="Scale on which labels are learnt and judged; auto chooses one on held-out rows."
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN",
+        help="Rows with equal entries belong together, as visits of one patient; not used as a feature.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time", metavar="COLUMN", help="Time of each row: rows that follow each other belong together."
     ),
 ]
 Seed = Annotated[

@@ -10,14 +10,15 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from levelhead import metrics
 from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, estimate_contamination
 from levelhead.estimators import _preparation
-from levelhead.estimators._inputs import explained
+from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
+from levelhead.estimators._tables import Location, TableReader
 from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
@@ -54,8 +55,8 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
 
         Returns
         -------
@@ -77,8 +78,8 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         return_std : bool, default=False
             Whether to return standard deviations too.
 
@@ -95,8 +96,8 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         coverage : float, default=0.9
             Probability that the interval holds the clean label.
 
@@ -112,8 +113,8 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         alpha : float or array-like of shape (n_levels,)
             Level or levels of the quantiles, from 0 to 1.
 
@@ -129,8 +130,8 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels.
 
@@ -146,8 +147,8 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -161,7 +162,7 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
         return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
 
 
-class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
+class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
     """A model with out-of-fold predictions of its training rows, by which their labels are judged."""
 
     target_scale_: Scale
@@ -171,6 +172,26 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     contamination: Contamination
     _stream: int
     _row_keys: NDArray[np.uint64]
+
+    @abstractmethod
+    def _predict_table(self, X: Table) -> Prediction:
+        """Predict the rows of a checked table."""
+
+    def predict_dist(self, X: Any) -> Prediction:
+        """Predict the distribution of the clean label of every row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        Prediction
+            Means, variances, quantiles and densities, one for each row.
+        """
+        check_is_fitted(self, self._fitted_attribute)
+        return self._predict_table(self._checked_inputs(X, reset=False))
 
     @abstractmethod
     def _decode(self, outputs: FloatArray) -> Decoded:
@@ -184,8 +205,8 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels.
         false_alarm_rate : float, default=0.05
@@ -211,10 +232,10 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
                 f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
         place, known = self._find_training_rows(X, y)
-        oof = self.oof_prediction_
+        oof = self.oof_prediction_.latent
         mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
         if not known.all():
-            new = self.predict_dist(X[~known])
+            new = self._predict_table(X[~known]).latent
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Audit.from_residuals(
@@ -224,6 +245,7 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
             alpha=alpha,
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
+            transform=self._scale,
         )
 
     def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -248,62 +270,20 @@ class AuditedRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
         return calibrated
 
-    def _predicted(self, decoded: Decoded) -> Prediction:
+    def _predicted(self, decoded: Decoded, location: Location | None = None) -> Prediction:
         """Predictions in the units of y, with calibrated variances."""
+        return self._in_units(self._latent(decoded, location))
+
+    def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:
+        """Predictions on the scale of the labels on which the model learns; `location` is added."""
         center, spread = self.target_scale_
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         clean = self.calibration_(decoded.variance) * ratio * (1 - self.disagreement_)
         sigma = None if decoded.sigma is None else decoded.sigma * spread**2
-        return Prediction(decoded.mean * spread + center, clean * spread**2, alpha=decoded.alpha, sigma=sigma)
-
-    # ------------------------------------------------------------------ checks of input
-
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
-    ) -> tuple[Table, FloatArray, FloatArray | None]:
-        """X, y and weights as arrays of finite numbers."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        with explained(X, y):
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                dtype=[np.float64, np.float32],
-                y_numeric=True,
-                reset=reset,
-                ensure_all_finite=False,
-            )
-            y = np.asarray(y, dtype=np.float64)
-        X = self._finite_inputs(X)
-        if sample_weight is None:
-            return X, y, None
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError(
-                "sample_weight is zero everywhere; at least one row must have a weight above zero"
-            )
-        return X, y, weight
-
-    def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
-        with explained(X):
-            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False)
-        return self._finite_inputs(X)
-
-    def _finite_inputs(self, X: Table) -> Table:
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = X.sum(dtype=np.float64)
-        if not np.isfinite(total):  # a cheap test first: a sum may also overflow
-            bad = ~np.isfinite(X)
-            if bad.any():
-                row, column = np.argwhere(bad)[0]
-                names = getattr(self, "feature_names_in_", None)
-                called = f"column {column}" if names is None else f"column {column} ({names[column]!r})"
-                raise ValueError(
-                    f"X has {np.count_nonzero(bad)} NaN or inf values, the first in {called}, row {row}; fill or "
-                    "drop them (sklearn.impute), or use levelhead.tabular_pipeline"
-                )
-        return X
+        mean, variance = decoded.mean * spread + center, clean * spread**2
+        if location is not None:
+            mean, variance = mean + location.mean, variance + location.variance
+        return Prediction(mean, variance, alpha=decoded.alpha, sigma=sigma)
 
 
 def _alpha(prediction: Prediction) -> FloatArray:

@@ -3,26 +3,37 @@
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
-from levelhead import metrics
-from levelhead.audits import Audit, ContaminationEstimate, estimate_contamination
+from levelhead.audits import Audit, estimate_contamination
+from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import SHARE
 from levelhead.estimators._inputs import explained
-from levelhead.estimators._types import Constraints, FloatArray, Seed, Table, Weights
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._out_of_fold import Splitting, assign
+from levelhead.estimators._preparation import arrange
+from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
-from levelhead.prediction import Interval, Prediction
+from levelhead.prediction import Prediction, Transform, TransformedPrediction
 from levelhead.prediction.calibration import IDENTITY, calibrate
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.columns import Columns
 
 _FOLDS = 5
 
 
-class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # type: ignore[misc]
     """Any regressor, fitted to audited labels: wrong labels get small weights or are left out.
 
     The mean is the regressor's. The variance is the auditor's, which varies with the inputs, calibrated on
@@ -39,6 +50,9 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         regressor takes weights. "drop" leaves out the labels flagged as wrong.
     false_alarm_rate : float, default=0.05
         Expected share of false alarms among flagged labels, strictly between 0 and 1. It matters for "drop".
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default=None
+        Scale of the labels on which auditor and regressor learn; predictions are in the units of y. None leaves it to
+        the auditor.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of the regressor and the auditor if they have none.
 
@@ -80,11 +94,12 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         "auditor": [HasMethods(["fit"]), None],
         "suspects": [StrOptions({"weight", "drop"})],
         "false_alarm_rate": [SHARE],
+        "target_transform": TARGET_TRANSFORM,
         "random_state": ["random_state"],
     }
 
+    _fitted_attribute = "regressor_"
     audit_: Audit | None
-    separation_: ContaminationEstimate | None
 
     def __init__(
         self,
@@ -93,48 +108,100 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         auditor: Any = None,
         suspects: Literal["weight", "drop"] = "weight",
         false_alarm_rate: float = 0.05,
+        target_transform: TargetTransform = None,
         random_state: Seed = None,
     ) -> None:
         self.regressor = regressor
         self.auditor = auditor
         self.suspects = suspects
         self.false_alarm_rate = false_alarm_rate
+        self.target_transform = target_transform
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self.regressor).input_tags.allow_nan
+        return tags
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
         """Audit the labels, fit the regressor, and calibrate the variance.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs. They reach the regressor as they are, with missing cells and categories, if it takes them.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0, for the auditor and the regressor.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds, as in scikit-learn. By default, the auditor's and five random ones for the regressor.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If weights differ and the regressor takes none.
         """
         self._validate_params()
+        if y is None:
+            raise ValueError("CleanedRegressor requires y to be passed, but the target y is None")
         with explained(X, y):
-            checked = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
-        return self._fit(*checked)
+            X = self._taken(X, reset=True)
+            labels = np.asarray(_check_y(y, y_numeric=True, estimator=self), dtype=np.float64)
+            check_consistent_length(X, labels)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return self._fit(X, labels, weight, Splitting(groups, cv).checked(len(labels)))
 
-    def _fit(self, X: Table, y: FloatArray) -> Self:
+    def _taken(self, X: Any, *, reset: bool) -> Any:
+        """X for the regressor: a frame as it is, anything else as an array; the columns are checked."""
+        X = frames.collected(X)
+        if frames.library(X) is None:
+            return validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
+
+    def _fit(self, X: Any, y: FloatArray, sample_weight: FloatArray | None, splitting: Splitting) -> Self:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        auditor = GCPRegressor(n_members=5) if self.auditor is None else self.auditor
-        self.auditor_ = _seeded(auditor, seed).fit(X, y)
-        weighs = self.suspects == "weight" and has_fit_parameter(self.regressor, "sample_weight")
+        auditor = _seeded(GCPRegressor(n_members=5) if self.auditor is None else self.auditor, seed)
+        if self.target_transform is not None:
+            auditor.set_params(target_transform=self.target_transform)
+        given = {"sample_weight": sample_weight, "groups": splitting.groups, "cv": splitting.cv}
+        self.auditor_ = auditor.fit(X, y, **{k: v for k, v in given.items() if v is not None})
+        labels = y if self._scale is None else self._scale.labels(y)
+        takes_weights = has_fit_parameter(self.regressor, "sample_weight")
+        weighs = takes_weights and (self.suspects == "weight" or sample_weight is not None)
+        own = np.ones(len(y)) if sample_weight is None else sample_weight
+        if not weighs and len(np.unique(own[own > 0])) > 1:
+            raise ValueError(
+                f"sample_weight has different weights, but {type(self.regressor).__name__} takes none; leave "
+                "sample_weight out, or give a regressor whose fit takes it"
+            )
         if not hasattr(self.auditor_, "oof_prediction_"):  # too few rows to judge labels
             self.audit_, self.calibration_, self.separation_ = None, IDENTITY, None
-            self.regressor_ = self._fitted(X, y, np.ones(len(y)), weighs, seed)
+            self.regressor_ = self._fitted(X, labels, own, weighs, seed)
             return self
         self.audit_ = self.auditor_.audit(X, y, self.false_alarm_rate)
-        weight = self.audit_.label_quality if weighs else (~self.audit_.is_label_issue).astype(np.float64)
-        self.regressor_ = self._fitted(X, y, weight, weighs, seed)
-        self._learn_variance(X, y, weight, weighs, seed)
+        by_quality = takes_weights and self.suspects == "weight"
+        weight = own * (self.audit_.label_quality if by_quality else ~self.audit_.is_label_issue)
+        self.regressor_ = self._fitted(X, labels, weight, weighs, seed)
+        self._learn_variance(X, labels, weight, weighs, seed, splitting, np.flatnonzero(own > 0))
         return self
+
+    @property
+    def _scale(self) -> Transform | None:
+        """The auditor's scale of the labels, on which the regressor learns too."""
+        return getattr(self.auditor_, "target_transform_", None)
 
     @property
     def contamination_(self) -> float:
@@ -142,24 +209,43 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         check_is_fitted(self, "regressor_")
         return float("nan") if self.audit_ is None else self.audit_.contamination
 
-    def _fitted(self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> Any:
+    def _fitted(self, X: Any, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> Any:
         regressor = _seeded(self.regressor, seed)
         if weighs:
             return regressor.fit(X, y, sample_weight=weight)
-        return regressor.fit(X[weight > 0], y[weight > 0])
+        kept = np.flatnonzero(weight > 0)
+        return regressor.fit(frames.take(X, kept), y[kept])
 
-    def _learn_variance(self, X: Table, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> None:
+    def _learn_variance(
+        self,
+        X: Any,
+        y: FloatArray,
+        weight: FloatArray,
+        weighs: bool,
+        seed: int,
+        splitting: Splitting,
+        counted: NDArray[np.intp],
+    ) -> None:
         """Learn how the regressor's out-of-fold residuals depend on the auditor's variance."""
         oof = np.empty(len(y))
-        for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
-            oof[test] = self._fitted(X[train], y[train], weight[train], weighs, seed).predict(X[test])
-        variance = self.auditor_.oof_prediction_.var
+        for train, test in self._folds(X, y, splitting, seed):
+            fitted = self._fitted(frames.take(X, train), y[train], weight[train], weighs, seed)
+            oof[test] = fitted.predict(frames.take(X, test))
+        residual, variance = (y - oof)[counted], self.auditor_.oof_prediction_.latent.var[counted]
         self.calibration_, self.separation_ = IDENTITY, None
-        if np.median(np.abs(y - oof)) == 0:  # exact predictions: there is no noise to measure
+        if np.median(np.abs(residual)) == 0:  # exact predictions: there is no noise to measure
             return
-        self.calibration_ = calibrate(y - oof, variance)
-        calibrated = self.calibration_(variance)
-        self.separation_ = estimate_contamination(y - oof, calibrated, core="student")
+        self.calibration_ = calibrate(residual, variance)
+        self.separation_ = estimate_contamination(residual, self.calibration_(variance), core="student")
+
+    def _folds(self, X: Any, y: FloatArray, splitting: Splitting, seed: int) -> Any:
+        if splitting.groups is None and splitting.cv is None:
+            return KFold(_FOLDS, shuffle=True, random_state=seed).split(y)
+        framed = frames.library(X) is not None
+        table = Columns.learn(X).table(X) if framed else np.asarray(X, dtype=np.float64)
+        folds = assign(arrange(table, y, None, seed), _FOLDS, splitting, table, y)
+        numbers = range(folds.n)
+        return [(np.flatnonzero(folds.seen[:, k]), np.flatnonzero(folds.of_row == k)) for k in numbers]
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
@@ -175,8 +261,8 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         return_std : bool, default=False
             Whether to return standard deviations too.
 
@@ -185,66 +271,65 @@ class CleanedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         ndarray of shape (n_samples,), or a tuple of two
             Means; with `return_std=True`, means and standard deviations.
         """
-        if not return_std:
-            check_is_fitted(self, "regressor_")
-            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-            mean: FloatArray = self.regressor_.predict(X)
-            return mean
+        check_is_fitted(self, "regressor_")
+        if not return_std and self._scale is None:
+            return self._latent_mean(X)
         prediction = self.predict_dist(X)
-        return prediction.mean, prediction.std
+        return (prediction.mean, prediction.std) if return_std else prediction.mean
+
+    def _latent_mean(self, X: Any) -> FloatArray:
+        """The regressor's predictions, on the scale of the labels."""
+        check_is_fitted(self, "regressor_")
+        mean: FloatArray = self.regressor_.predict(self._taken(X, reset=False))
+        return mean
 
     def predict_dist(self, X: Any) -> Prediction:
         """Predict the distribution of the clean label of every row.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
 
         Returns
         -------
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        mean = self.predict(X)
+        mean = self._latent_mean(X)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        return Prediction(mean, self.calibration_(self.auditor_.predict_dist(X).var) * ratio)
+        latent = Prediction(mean, self.calibration_(self.auditor_.predict_dist(X).latent.var) * ratio)
+        return latent if self._scale is None else TransformedPrediction(latent, self._scale)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
-        """Predict central intervals.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
-        coverage : float, default=0.9
-            Probability that the interval holds the clean label.
-
-        Returns
-        -------
-        Interval
-            Lower and upper ends, one pair for each row.
-        """
-        return self.predict_dist(X).interval(coverage)
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> float:
-        """Robust R² of the predictions, `levelhead.metrics.robust_r2`.
+    def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> Audit:
+        """Judge which labels are wrong, by the auditor.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of at least 0.
+        false_alarm_rate : float, default=0.05
+            Expected share of false alarms among flagged labels.
 
         Returns
         -------
-        float
-            1 for perfect predictions, 0 for the constant median. Wrong labels hardly change it.
+        Audit
+            A verdict on each label.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted to too few rows to judge labels.
         """
-        return metrics.robust_r2(y, self.predict(X), sample_weight=sample_weight)
+        check_is_fitted(self, self._fitted_attribute)
+        verdict: Audit = self.auditor_.audit(X, y, false_alarm_rate)
+        return verdict
+
+    @property
+    def _fills_gaps(self) -> bool:
+        return bool(self.auditor_._fills_gaps)
 
 
 def _seeded(estimator: Any, seed: int) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from sklearn.linear_model import LinearRegression
 
-from levelhead.estimators._types import Seed
+from levelhead.estimators._types import Seed, TargetTransform
 from levelhead.estimators.automatic import AutoRegressor
 from levelhead.estimators.cleaned import CleanedRegressor
 from levelhead.estimators.networks.bayes import BayesianBetaRegressor
@@ -64,7 +64,13 @@ REGISTRY = (
 _KINDS = {entry.kind: entry.cls for entry in REGISTRY if entry.kind is not None}
 
 
-def make(kind: Kind = "auto", n_members: int = 5, random_state: Seed = None, n_jobs: int | None = -1) -> Any:
+def make(
+    kind: Kind = "auto",
+    n_members: int = 5,
+    random_state: Seed = None,
+    n_jobs: int | None = -1,
+    target_transform: TargetTransform = "auto",
+) -> Any:
     """Create the estimator of a kind: "network", "trees", or "auto", which chooses between them.
 
     Parameters
@@ -77,6 +83,8 @@ def make(kind: Kind = "auto", n_members: int = 5, random_state: Seed = None, n_j
         Seed.
     n_jobs : int or None, default=-1
         Number of threads; -1 means all cores.
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default="auto"
+        Scale of the labels on which the model learns.
 
     Returns
     -------
@@ -85,4 +93,6 @@ def make(kind: Kind = "auto", n_members: int = 5, random_state: Seed = None, n_j
     """
     if kind not in _KINDS:
         raise ValueError(f"estimator is {kind!r}; choose one of {', '.join(_KINDS)}")
-    return _KINDS[kind](n_members=n_members, random_state=random_state, n_jobs=n_jobs)
+    return _KINDS[kind](
+        n_members=n_members, target_transform=target_transform, random_state=random_state, n_jobs=n_jobs
+    )

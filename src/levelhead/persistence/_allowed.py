@@ -79,10 +79,25 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.estimators.combination.Combination": None,
+        "levelhead.estimators.networks.embeddings.Embedding": None,
+        "levelhead.prediction.conformal.ResidualShape": None,
+        "levelhead.audits.audit.JudgedScale": None,
+        "levelhead.prediction.LogTransform": None,
+        "levelhead.prediction.MonotoneTransform": None,
+        "levelhead.tables.encoding.columns.Column": None,
+        "levelhead.tables.encoding.columns.Columns": None,
+        "levelhead.tables.encoding.inputs.Encoding": None,
+        "levelhead.tables.encoding.features.Feature": None,
+        "levelhead.tables.encoding.inputs.Offset": None,
         "levelhead.tables.ColumnFormat": None,
         "levelhead.prediction.Prediction": {
             part: attrgetter(f"member_{part}") for part in ("mean", "var", "alpha", "sigma")
         },
+        "levelhead.prediction.TransformedPrediction": {
+            part: attrgetter(part) for part in ("latent", "transform")
+        },
+        "levelhead.prediction.YeoJohnsonTransform": None,
         "levelhead.theory.calibration.Calibration": None,
         "levelhead.theory.separation.ContaminationEstimate": None,
         "pandas.DatetimeTZDtype": {"unit": attrgetter("unit"), "tz": lambda dtype: str(dtype.tz)},
@@ -103,6 +118,12 @@ _RENAMED_FIELDS = {
     "levelhead.auditing.Audit": {"trust": "alpha"},
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
+
+# Fields and settings that files of version 0.1 do not have, with the values that describe them.
+_ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
+    "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
+}
+ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard", "target_transform": None})
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.
@@ -131,7 +152,9 @@ def name_of(thing: Any, listed: Collection[str]) -> str | None:
 def resolve(name: Any, listed: Collection[str]) -> Any:
     """The class or function of a listed name; nothing is imported for a name that is not listed."""
     if not isinstance(name, str) or name not in listed:
-        raise ModelFileError(f"the file names {name!r}, which is not on the list of what models consist of")
+        raise ModelFileError(
+            f"the file names {name!r}, which is not on the list of classes that a model file may contain"
+        )
     try:
         return _get(name)
     except (ImportError, AttributeError) as error:
@@ -152,9 +175,10 @@ def parts(name: str, cls: type) -> Parts:
 
 
 def today(name: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a record under their current names."""
+    """The fields of a record under their current names, with those that did not exist when it was written."""
     renamed = _RENAMED_FIELDS.get(name, {})
-    return {renamed.get(field, field): value for field, value in fields.items()}
+    current = {renamed.get(field, field): value for field, value in fields.items()}
+    return _ADDED_FIELDS.get(name, {}) | current
 
 
 def check_attributes(cls: type, attributes: Any, where: str, error: type[Exception]) -> None:
@@ -163,7 +187,7 @@ def check_attributes(cls: type, attributes: Any, where: str, error: type[Excepti
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             raise error(f"{where} has an attribute {name!r}, which no model has")
         if hasattr(cls, name):  # a method, or a constant that its class relies on
-            raise error(f"{where} has an attribute {name!r} in the place of what its class defines")
+            raise error(f"{where} has an attribute {name!r} that replaces a method or property of its class")
         if name in _FIXED and value != _FIXED[name]:
             raise error(f"{where}.{name} is {value!r}; in a model file it can only be {_FIXED[name]!r}")
         if name == "output_time_zone_" and not is_zone(value):

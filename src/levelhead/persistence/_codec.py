@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from levelhead.persistence import _allowed, _records, _soundness
+from levelhead.persistence import _allowed, _records, _soundness, _version_0_1
 from levelhead.persistence._archive import ModelFileError
 
 _BUILTINS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, object)}
@@ -221,9 +221,9 @@ class Decoder:
     def _record(self, name: str, fields: dict[str, Any]) -> Any:
         cls = _allowed.resolve(name, _allowed.RECORDS)
         expected, fields = _allowed.parts(name, cls), _allowed.today(name, fields)
-        if set(fields) != set(expected):
+        arguments = _version_0_1.converted(cls, {k: self.decode(v) for k, v in fields.items()})
+        if set(arguments) != set(expected):
             raise ModelFileError(f"{name} has the fields {', '.join(fields)}; needed: {', '.join(expected)}")
-        arguments = {k: self.decode(v) for k, v in fields.items()}
         _records.check_fields(cls, arguments)
         record = cls(**arguments)
         _records.check_record(record)
@@ -238,6 +238,9 @@ class Decoder:
         state = {k: self._owner(v) if k == "owner" else self.decode(v) for k, v in attributes.items()}
         _allowed.check_attributes(cls, state, name, ModelFileError)
         if isinstance(instance, BaseEstimator):
+            if name.startswith("levelhead."):
+                added = set(_allowed.ADDED_SETTINGS) & set(cls._get_param_names())
+                state = {setting: _allowed.ADDED_SETTINGS[setting] for setting in added} | state
             _check_settings(cls, state, name)
             if "n_jobs" in state:
                 state["n_jobs"] = _default_n_jobs(cls) if self._n_jobs is None else self._n_jobs
@@ -299,6 +302,6 @@ def _cannot(value: Any, where: str) -> TypeError:
     if callable(value) and hasattr(value, "__qualname__"):
         what = f"{value.__module__}.{value.__qualname__}"
     return TypeError(
-        f"{where} is {what}, which a model file cannot hold: only what is on levelhead's list can be loaded "
-        "safely by others. Leave it out or replace it; with pickle or joblib you can save it for yourself"
+        f"{where} is {what}, which a model file cannot contain: only classes on levelhead's list are safe to load. "
+        "Leave it out or replace it, or save the model with pickle or joblib for your own use"
     )

@@ -19,7 +19,9 @@ from levelhead.estimators import (
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks._training import NetworkRegressor
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._checks import (
@@ -34,9 +36,14 @@ from levelhead.persistence._checks import (
     optional,
     whole,
 )
-from levelhead.prediction import Prediction
+from levelhead.persistence._records import is_scale
+from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import Calibration
 from levelhead.tables import ColumnFormat, TableFormats
+from levelhead.tables.encoding.columns import Columns
+from levelhead.tables.encoding.features import STATISTICS
+from levelhead.tables.encoding.inputs import Encoding
+from levelhead.tables.encoding.levels import FIRST
 
 _MOST_SAMPLED = 2**28  # bytes of weights that a variational network may draw for a prediction
 
@@ -58,7 +65,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
     {
         NetworkRegressor: (
             "networks_",
-            {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale)},
+            {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale, Embedding)},
         ),
         GCPRegressor: ("networks_", {"variance": one_of("prognostic", "student")}),
         BayesianBetaRegressor: (
@@ -113,10 +120,16 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
 # Attributes that only some have, of any kind.
 _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
-        "oof_prediction_": of(Prediction),
+        "combination_": optional(of(Combination)),
+        "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
+        "target_transform_": optional(is_scale),
+        "target_transform_reason_": is_text,
         "_row_keys": array(np.uint64),
         "n_iter_": whole(),
         "loss_curve_": each(list, is_number),
+        "columns_": optional(of(Columns)),
+        "_only_column": optional(whole()),
+        "encoding_": optional(of(Encoding)),
     }
 )
 
@@ -131,7 +144,7 @@ def problem_with(model: Any) -> str | None:
             if name not in held or not check(held[name]):
                 return f"{name} is missing or not valid"
         for name, check in _POSSIBLE.items():
-            if name in held and not check(held[name]):
+            if name in held and name not in needed and not check(held[name]):
                 return f"{name} is not valid"
         if not all(agree(model) for kind, agree in _AGREE.items() if isinstance(model, kind)):
             return "its parts contradict each other"
@@ -144,8 +157,8 @@ def is_fitted(model: Any) -> bool:
 
 
 def _are_fitted(models: Any, *kinds: type) -> bool:
-    one_or_two = type(models) is list and 1 <= len(models) <= 2
-    return one_or_two and all(isinstance(model, kinds) and is_fitted(model) for model in models)
+    few = type(models) is list and 1 <= len(models) <= 3
+    return few and all(isinstance(model, kinds) and is_fitted(model) for model in models)
 
 
 def _are_formats(columns: Any) -> bool:
@@ -161,9 +174,32 @@ def _rows_agree(model: Any) -> bool:
     )
 
 
+def _columns_agree(model: Any) -> bool:
+    """Statistics of levels have an entry for every code that a cell can get."""
+    columns, encoding = getattr(model, "columns_", None), getattr(model, "encoding_", None)
+    n = model.n_features_in_
+    if len(columns or range(n)) != n or (columns is not None and encoding is None):
+        return False
+    if encoding is None:
+        return True
+    n_levels = {k: len(levels) for k, levels in ({} if columns is None else columns.categories).items()}
+    used = [(part.column, len(part.values)) for part in encoding.features if part.kind in STATISTICS]
+    if encoding.offset is not None:
+        used.append((encoding.offset.column, len(encoding.offset.location)))
+    return bool(encoding.n_columns == n) and all(n_levels.get(k, -FIRST) + FIRST == size for k, size in used)
+
+
+def _n_inputs(model: Any) -> int:
+    """Number of inputs of the networks or trees."""
+    encoding = getattr(model, "encoding_", None)
+    return int(model.n_features_in_ if encoding is None else len(encoding))
+
+
 def _networks_agree(model: Any) -> bool:
     first = model.networks_[0].architecture
-    inputs = np.shape(model.input_scale_.center) == (model.n_features_in_,) == (first.n_features,)
+    scale = model.input_scale_
+    n_inputs = scale.n_inputs if isinstance(scale, Embedding) else _n_inputs(model)
+    inputs = np.shape(scale.center) == (_n_inputs(model),) and first.n_features == n_inputs
     same = all(network.architecture == first for network in model.networks_)
     return inputs and same and first.n_outputs == len(model._robust_outputs)
 
@@ -180,7 +216,7 @@ def _trees_agree(model: Any) -> bool:
     forests = [*model.mean_forests_, *model.scale_forests_]
     place = whole(0, n_features)
     columns = all(place(k) and type(known) is list for k, known in model.categories_.items())
-    return columns and all(forest.n_features == n_features for forest in forests) and _hashable(model)
+    return columns and all(forest.n_features == _n_inputs(model) for forest in forests) and _hashable(model)
 
 
 def _hashable(model: Any) -> bool:
@@ -193,12 +229,13 @@ def _hashable(model: Any) -> bool:
 
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
-        AuditedRegressor: _rows_agree,
+        AuditedRegressor: lambda model: _rows_agree(model) and _columns_agree(model),
         NetworkRegressor: _networks_agree,
         BayesianBetaRegressor: _samples_agree,
         GCPBoostingRegressor: _trees_agree,
         AutoRegressor: lambda model: (
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
+            and (model._combination is None or len(model._combination.weights) == len(model.estimators_))
         ),
         TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,

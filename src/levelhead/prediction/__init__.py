@@ -1,5 +1,19 @@
 """Predictions: for every row the distribution of its clean label."""
 
-from levelhead.prediction.prediction import Distribution, Interval, Prediction, make_frame
+from levelhead.prediction.display import make_frame
+from levelhead.prediction.distribution import Distribution, Interval
+from levelhead.prediction.prediction import Prediction
+from levelhead.prediction.transformed import TransformedPrediction
+from levelhead.prediction.transforms import LogTransform, MonotoneTransform, Transform, YeoJohnsonTransform
 
-__all__ = ["Distribution", "Interval", "Prediction", "make_frame"]
+__all__ = [
+    "Distribution",
+    "Interval",
+    "LogTransform",
+    "MonotoneTransform",
+    "Prediction",
+    "Transform",
+    "TransformedPrediction",
+    "YeoJohnsonTransform",
+    "make_frame",
+]

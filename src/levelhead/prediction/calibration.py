@@ -16,6 +16,7 @@ True
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,6 +110,50 @@ def calibrate(z: ArrayLike, variance: ArrayLike) -> Calibration:
     ValueError
         If there are fewer than 10 residuals, or if more than half of them are exactly 0.
     """
+    fit = _fitted(z, variance)
+    alpha = exp(fit.log_alpha)
+    prognostic = float(student.prognostic_variance(alpha, alpha * exp(2 * fit.offset)))  # σ = α·scale²
+    return Calibration(prognostic / fit.center, fit.slope, fit.center)
+
+
+def log_density(z: ArrayLike, variance: ArrayLike) -> FloatArray:
+    """Log density of each residual under the Student's t that `calibrate` fits to all of them.
+
+    Parameters
+    ----------
+    z : array-like of shape (n_samples,)
+        Residuals, label minus predicted mean.
+    variance : array-like of shape (n_samples,)
+        Predicted variances.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Log densities.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 10 residuals, or if more than half of them are exactly 0.
+    """
+    fit = _fitted(z, variance)
+    log_s = fit.offset + fit.slope * fit.log_scale
+    alpha = exp(fit.log_alpha)
+    at = student.ratios(np.asarray(z, dtype=np.float64) * exp(-log_s), alpha)
+    return np.asarray(-student.negative_log(at, alpha, alpha) - log_s)
+
+
+class _Fitted(NamedTuple):
+    """Scales exp(offset + slope·log_scale) of a Student's t with 2α degrees of freedom."""
+
+    offset: float
+    slope: float
+    log_alpha: float
+    center: float
+    log_scale: FloatArray
+
+
+def _fitted(z: ArrayLike, variance: ArrayLike) -> _Fitted:
     z, variance = np.asarray(z, dtype=np.float64), np.asarray(variance, dtype=np.float64)
     if z.shape != variance.shape or z.size < 10:
         raise ValueError(
@@ -122,9 +167,7 @@ def calibrate(z: ArrayLike, variance: ArrayLike) -> Calibration:
     start = np.array([log(spread), 0.7, 0.0])
     found = optimum(_loss, start, (z, log_scale), bounds=[(None, None), (0.0, 1.5), _LOG_ALPHAS], tol=_TOL)
     offset, slope, log_alpha = found.tolist()
-    alpha = exp(log_alpha)
-    prognostic = float(student.prognostic_variance(alpha, alpha * exp(2 * offset)))  # σ = α·scale²
-    return Calibration(prognostic / center, slope, center)
+    return _Fitted(offset, slope, log_alpha, center, log_scale)
 
 
 def added_variance(z: ArrayLike, variance: ArrayLike, gaps: ArrayLike) -> FloatArray:

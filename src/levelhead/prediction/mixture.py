@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import erf, ndtr, ndtri, stdtr, stdtrit
 
 from levelhead.theory import student
 from levelhead.theory.elementary import exp, log
@@ -208,6 +208,30 @@ class Mixture:
         y = lower._search(p, np.clip(ends, -_FAR, _FAR))
         return sign * np.where(y > -0.99 * _FAR, y, -np.inf)
 
+    def crps(self, y: FloatArray) -> FloatArray:
+        """Continuous ranked probability score `∫(F(t) − 1{t ≥ y})² dt` of each row, for Gaussian members.
+
+        With `a(z, s) = E|z + s·ε|`, ε ~ N(0, 1), it is (Grimit et al., 2006)
+
+            mean_k a(y − m_k, s_k) − ½ mean_kl a(m_k − m_l, √(V_k + V_l)).
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores, in the units of y.
+        """
+        m, s = self.location, self.scale
+        to_label = _mean_absolute(y - m, s).mean(axis=0)
+        between = sum(
+            _mean_absolute(m - mk, np.hypot(s, sk)).mean(axis=0) for mk, sk in zip(m, s, strict=True)
+        )
+        return np.asarray(to_label - 0.5 * between / len(m))
+
     def _search(self, p: float, ends: FloatArray) -> FloatArray:
         """The root of ln F = ln p between the ends: by Newton's steps while they halve, else by bisection.
 
@@ -263,3 +287,9 @@ class Mixture:
     def _rows(self, index: NDArray[np.intp]) -> "Mixture":
         arrays = (self.location, self.scale, self.shape, self.log_peak)
         return Mixture(self.family, *(array[:, index] for array in arrays))
+
+
+def _mean_absolute(z: FloatArray, s: FloatArray) -> FloatArray:
+    """E|z + s·ε| = z·erf(z/(s√2)) + s·√(2/π)·exp(−z²/(2s²))."""
+    u = z / s
+    return np.asarray(z * erf(u / np.sqrt(2)) + s * np.sqrt(2 / np.pi) * exp(-0.5 * u * u))

@@ -20,198 +20,22 @@ array([0.41, 0.8 ])
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
-from levelhead._extras import needed
+from levelhead.prediction.display import count, make_frame, text_table
+from levelhead.prediction.distribution import ContaminatedMarginal, Distribution, read_only
+from levelhead.prediction.html import prediction_html
 from levelhead.prediction.mixture import GAUSSIAN, STUDENT, Mixture
-from levelhead.theory.elementary import exp
+from levelhead.prediction.transforms import Transform
 from levelhead.theory.student import prognostic_variance, student_variance
 
 Rows = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer[Any]] | NDArray[np.bool_]
 _HEAD = 8
-
-
-class Interval(NamedTuple):
-    """Lower and upper ends of a central interval, one pair per row.
-
-    Attributes
-    ----------
-    lower : ndarray of shape (n_samples,)
-        Lower ends.
-    upper : ndarray of shape (n_samples,)
-        Upper ends.
-    """
-
-    lower: FloatArray
-    upper: FloatArray
-
-
-def make_frame(columns: dict[str, NDArray[Any]], backend: Literal["pandas", "polars"]) -> Any:
-    """Build a data frame from copies of the columns.
-
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        Name and values of each column.
-    backend : {"pandas", "polars"}
-        The library whose data frame is returned.
-
-    Returns
-    -------
-    pandas.DataFrame or polars.DataFrame
-        The table.
-
-    Raises
-    ------
-    ImportError
-        If the library is not installed.
-    """
-    if backend not in ("pandas", "polars"):
-        raise ValueError(f"backend is {backend!r}; choose 'pandas' or 'polars'")
-    return needed(backend, "to_frame", "tables").DataFrame(
-        {name: values.copy() for name, values in columns.items()}
-    )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Distribution:
-    """One mixture distribution per row: what predictions of clean and of contaminated labels share.
-
-    A label y is a scalar, or an array whose last axis has one entry per row. With a single row y may have any shape:
-    `prediction[7].pdf(grid)`.
-
-    Parameters
-    ----------
-    mixture : Mixture
-        Locations, scales and shapes of the members.
-    """
-
-    mixture: Mixture
-
-    def __len__(self) -> int:
-        return int(self.mixture.location.shape[1])
-
-    def pdf(self, y: ArrayLike) -> FloatArray:
-        """Density at y.
-
-        Parameters
-        ----------
-        y : array-like
-            A scalar, or an array whose last axis has one entry per row.
-
-        Returns
-        -------
-        ndarray
-            Densities, in the shape of y; (n_samples,) for a scalar.
-        """
-        return exp(self.logpdf(y))
-
-    def logpdf(self, y: ArrayLike) -> FloatArray:
-        """Logarithm of the density at y; finite even for y far from the mean.
-
-        Parameters
-        ----------
-        y : array-like
-            A scalar, or an array whose last axis has one entry per row.
-
-        Returns
-        -------
-        ndarray
-            Log densities, in the shape of y; (n_samples,) for a scalar.
-        """
-        return self.mixture.logpdf(self._labels(y))
-
-    def cdf(self, y: ArrayLike) -> FloatArray:
-        """Probability of a label of at most y.
-
-        Parameters
-        ----------
-        y : array-like
-            A scalar, or an array whose last axis has one entry per row.
-
-        Returns
-        -------
-        ndarray
-            Probabilities, in the shape of y; (n_samples,) for a scalar.
-        """
-        return self.mixture.cdf(self._labels(y))
-
-    def ppf(self, q: ArrayLike) -> FloatArray:
-        """Quantiles of every row.
-
-        Parameters
-        ----------
-        q : array-like
-            Probabilities strictly between 0 and 1.
-
-        Returns
-        -------
-        ndarray of shape (*q.shape, n_samples)
-            The q-quantile of every row; of shape (n_samples,) for a scalar q.
-
-        Raises
-        ------
-        ValueError
-            If a probability is not strictly between 0 and 1.
-        """
-        levels = _checks.real("q", q)
-        if not ((levels > 0) & (levels < 1)).all():
-            raise ValueError(f"q is {levels.tolist()}; probabilities must lie strictly between 0 and 1")
-        rows = [self.mixture.ppf(float(level)) for level in levels.flat]
-        return np.array(rows).reshape(*levels.shape, len(self))
-
-    def interval(self, coverage: float = 0.9) -> Interval:
-        """The central interval that holds the label with a given probability.
-
-        Parameters
-        ----------
-        coverage : float, default=0.9
-            Probability that the interval holds the label.
-
-        Returns
-        -------
-        Interval
-            Lower and upper ends, one pair per row.
-
-        Raises
-        ------
-        ValueError
-            If `coverage` is not strictly between 0 and 1.
-        """
-        tail = (1 - _checks.share("coverage", coverage)) / 2
-        return Interval(self.ppf(tail), self.ppf(1 - tail))
-
-    def _labels(self, y: ArrayLike) -> FloatArray:
-        labels = _checks.not_nan("y", _checks.real("y", y))
-        if labels.ndim and len(self) != 1 and labels.shape[-1] != len(self):
-            raise ValueError(
-                f"y has shape {labels.shape} but there are {len(self)} rows; give a scalar or an array whose "
-                f"last axis has length {len(self)}"
-            )
-        return labels
-
-
-class ContaminatedMarginal(Distribution):
-    """The labels as they are given, wrong ones included: Student's t of (3), or a mixture of several.
-
-    Attributes
-    ----------
-    var : ndarray of shape (n_samples,)
-        Variance of the given labels, equation (9).
-    """
-
-    @cached_property
-    def var(self) -> FloatArray:
-        """The variance σ/(α−1) of equation (9), mixed over the members; ∞ where a member has α ≤ 1."""
-        location, scale, alpha = self.mixture.location, self.mixture.scale, self.mixture.shape
-        with np.errstate(divide="ignore"):
-            members = scale**2 * np.where(alpha > 1, alpha / np.maximum(alpha - 1, 0), np.inf)
-        return _read_only(members.mean(axis=0) + location.var(axis=0))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -283,7 +107,7 @@ class Prediction(Distribution):
             a = _checks.positive("alpha", _members("alpha", alpha, m.shape))
             s = _checks.positive("sigma", _members("sigma", sigma, m.shape))
             self._store(member_alpha=a, member_sigma=s)
-        std = _read_only(np.sqrt(v))
+        std = read_only(np.sqrt(v))
         self._store(mixture=Mixture.of(GAUSSIAN, m, std, shape=std))  # a Gaussian ignores its shape
 
     @classmethod
@@ -313,6 +137,16 @@ class Prediction(Distribution):
             object.__setattr__(self, name, value)
 
     @property
+    def latent(self) -> "Prediction":
+        """The prediction on the scale on which the model learns; this one, unless it is a `TransformedPrediction`."""
+        return self
+
+    @property
+    def transform(self) -> Transform | None:
+        """The scale on which the model learns; None for the units of y."""
+        return None
+
+    @property
     def n_members(self) -> int:
         """Number of members of the ensemble."""
         return len(self.member_mean)
@@ -320,27 +154,27 @@ class Prediction(Distribution):
     @cached_property
     def mean(self) -> FloatArray:
         """Mean of the clean label."""
-        return _read_only(self.member_mean.mean(axis=0))
+        return read_only(self.member_mean.mean(axis=0))
 
     @cached_property
     def aleatoric_var(self) -> FloatArray:
         """Noise of the clean labels: the mean of the members' variances."""
-        return _read_only(self.member_var.mean(axis=0))
+        return read_only(self.member_var.mean(axis=0))
 
     @cached_property
     def epistemic_var(self) -> FloatArray:
         """Disagreement of the members: the variance of their means; 0 for one member."""
-        return _read_only(self.member_mean.var(axis=0))
+        return read_only(self.member_mean.var(axis=0))
 
     @cached_property
     def var(self) -> FloatArray:
         """Variance of the mixture, mean(V + m²) − mean(m)², as `aleatoric_var` + `epistemic_var`."""
-        return _read_only(self.aleatoric_var + self.epistemic_var)
+        return read_only(self.aleatoric_var + self.epistemic_var)
 
     @cached_property
     def std(self) -> FloatArray:
         """Standard deviation, the square root of `var`."""
-        return _read_only(np.sqrt(self.var))
+        return read_only(np.sqrt(self.var))
 
     @cached_property
     def alpha(self) -> FloatArray:
@@ -349,7 +183,7 @@ class Prediction(Distribution):
         By Theorem 3.1, 1/α is proportional to the share of outliers, so 1/α is averaged.
         """
         alpha, _ = self._student("alpha")
-        return _read_only(1 / np.mean(1 / alpha, axis=0))
+        return read_only(1 / np.mean(1 / alpha, axis=0))
 
     @cached_property
     def student_var(self) -> FloatArray:
@@ -361,7 +195,7 @@ class Prediction(Distribution):
         """V_St with max(α − 1, 5e-5) instead of α − 1, for uses that need a finite number, such as sorting."""
         alpha, sigma = self._student("finite_student_var")
         members = student_variance(alpha, sigma, finite=True)
-        return _read_only(members.mean(axis=0) + self.epistemic_var)
+        return read_only(members.mean(axis=0) + self.epistemic_var)
 
     @cached_property
     def contaminated(self) -> ContaminatedMarginal:
@@ -369,6 +203,21 @@ class Prediction(Distribution):
         alpha, sigma = self._student("contaminated")
         scale = np.sqrt(sigma) / np.sqrt(alpha)  # σ/α itself could underflow
         return ContaminatedMarginal(Mixture.of(STUDENT, self.member_mean, scale, alpha))
+
+    def crps(self, y: ArrayLike) -> FloatArray:
+        """Continuous ranked probability score of each label.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores, in the units of y; lower is better.
+        """
+        return self.mixture.crps(np.broadcast_to(self._labels(y), (len(self),)))
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draw clean labels.
@@ -402,7 +251,8 @@ class Prediction(Distribution):
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            mean, std, aleatoric_var, epistemic_var and, for GCP models, student_var and alpha.
+            mean, std, aleatoric_var, epistemic_var and, for GCP models, student_var and alpha. A prediction of a model
+            that learns on another scale has no student_var.
 
         Raises
         ------
@@ -410,7 +260,8 @@ class Prediction(Distribution):
             If the library is not installed.
         """
         names = ["mean", "std", "aleatoric_var", "epistemic_var"]
-        names += [] if self.member_alpha is None else ["student_var", "alpha"]
+        if self.member_alpha is not None:
+            names += ["student_var", "alpha"] if self.transform is None else ["alpha"]
         return make_frame({name: getattr(self, name) for name in names}, backend)
 
     def __getitem__(self, rows: Rows) -> "Prediction":
@@ -421,10 +272,14 @@ class Prediction(Distribution):
         return Prediction(self.member_mean[:, chosen], self.member_var[:, chosen], alpha=alpha, sigma=sigma)
 
     def __repr__(self) -> str:
-        rows, members = _count(len(self), "row"), _count(self.n_members, "member")
-        table = _table(self[:_HEAD])
+        rows, members = count(len(self), "row"), count(self.n_members, "member")
+        head = self[:_HEAD]
+        table = text_table(head.mean, head.std, None if head.member_alpha is None else head.alpha)
         more = [f"… {len(self) - _HEAD} more"] if len(self) > _HEAD else []
         return "\n".join([f"Prediction of {rows}, {members}", *table, *more])
+
+    def _repr_html_(self) -> str:
+        return prediction_html(self)
 
     def _student(self, name: str) -> tuple[FloatArray, FloatArray]:
         if self.member_alpha is None or self.member_sigma is None:
@@ -443,41 +298,4 @@ def _members(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) 
     array = np.atleast_2d(given).copy()
     if shape is not None and array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape} but mean has {shape}; give arrays of one shape")
-    return _read_only(_checks.finite(name, array))
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
-    return array
-
-
-def _table(head: Prediction) -> list[str]:
-    """Aligned lines `row  mean ± std  α`, with decimals chosen by the spread."""
-    if len(head) == 0:
-        return []
-    size = np.log10(np.median(head.std))
-    plain = -6 < size < 6 and np.abs(head.mean).max() < 1e9
-    form = f".{int(np.clip(2 - np.floor(size), 0, 9))}f" if plain else ".3e"
-    mean = _right([format(m, form) for m in head.mean])
-    std = _right([format(s, form) for s in head.std])
-    columns = [
-        _right(["row", *map(str, range(len(head)))]),
-        _left([f"{'mean':>{len(mean[0])}} ± std", *(f"{m} ± {s}" for m, s in zip(mean, std, strict=True))]),
-    ]
-    if head.member_alpha is not None:
-        columns.append(["α", *(f"{a:#.3g}" for a in head.alpha)])
-    return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-
-
-def _right(texts: list[str]) -> list[str]:
-    width = max(map(len, texts))
-    return [f"{text:>{width}}" for text in texts]
-
-
-def _left(texts: list[str]) -> list[str]:
-    width = max(map(len, texts))
-    return [f"{text:<{width}}" for text in texts]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    return read_only(_checks.finite(name, array))

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelhead._files import refuse
-from levelhead.audits import Audit
+from levelhead.audits import Audit, Diagnosis, Explanation, Segment, doubtful
+from levelhead.audits.neighbours import nearest
+from levelhead.prediction.transforms import LogTransform
 from levelhead.report import encoding, panels
-from levelhead.report.neighbours import nearest
+from levelhead.report.findings import Contents
 from levelhead.report.page import Panel, render, write
 from levelhead.report.rows import RowTable, read_table
 
@@ -19,7 +21,7 @@ _MOST_ROWS = 200_000  # in a page; if there are more, only the most suspect and 
 _MOST_EXAMINED = 20_000  # rows for which nearest neighbours are computed
 _LARGEST_TABLE = 6_000_000  # bytes in the page that the table may take
 _NEIGHBOURS = 6
-_SCRIPTS = ("decisions.js", "grid.js", "detail.js", "audit.js")
+_SCRIPTS = ("decisions.js", "grid.js", "findings.js", "detail.js", "audit.js")
 
 Index = NDArray[np.intp]
 
@@ -35,6 +37,11 @@ def audit_report(
     inputs: ArrayLike | None = None,
     title: str | None = None,
     remarks: Sequence[str] = (),
+    segments: Sequence[Segment] = (),
+    diagnosis: Diagnosis | None = None,
+    explanations: Sequence[Explanation] = (),
+    quality: Sequence[Any] = (),
+    log_scale: bool | None = None,
     front: Sequence[Panel] = (),
     overwrite: bool = False,
 ) -> None:
@@ -64,6 +71,17 @@ def audit_report(
         Title of the page.
     remarks : sequence of str, default=()
         Notes for the reader, one sentence each.
+    segments : sequence of Segment, default=()
+        Segments of shifted or doubtful labels, from `levelhead.audits.find_segments`.
+    diagnosis : Diagnosis or None, default=None
+        Likely kinds of errors with repaired labels, from `levelhead.audits.diagnose`.
+    explanations : sequence of Explanation, default=()
+        Explanations of suspect rows, from `levelhead.audits.explain`.
+    quality : sequence, default=()
+        Findings about the quality of the table, each with a `title`, and with `text` or `examples`.
+    log_scale : bool or None, default=None
+        Whether labels are drawn on logarithmic axes; labels that are not positive are left out of that figure then. By
+        default they are if the labels were judged on a logarithmic scale.
     front : sequence of Panel, default=()
         Panels to show before the table.
     overwrite : bool, default=False
@@ -77,6 +95,8 @@ def audit_report(
         If the file exists and `overwrite` is False.
     """
     refuse(Path(path), overwrite=overwrite)
+    if log_scale is None:
+        log_scale = audit.scale is not None and isinstance(audit.scale.transform, LogTransform)
     place = _places(audit, rows)
     source = None if table is None else read_table(table, target=target, id_column=id_column)
     if source is not None and len(place) and not 0 <= place.min() <= place.max() < len(source):
@@ -85,11 +105,14 @@ def audit_report(
             "counted from 0; pass the table that the labels came from"
         )
     verdict = verdicts(audit)
+    found = Contents(segments, diagnosis, explanations, quality)
     near = _neighbours(audit, verdict, inputs, source, place)
-    shown = _shown(audit, near)
+    shown = _shown(audit, near, segments)
     position = np.full(len(audit), -1, dtype=np.int32)
     position[shown] = np.arange(len(shown), dtype=np.int32)
     data = _payload(audit, verdict, near, position, place, source, target)
+    data |= {"log_scale": log_scale, **found.payload(position, place + 1)}
+    data = {"digest": hashlib.sha256(encoding.to_json(data).encode()).hexdigest()[:16], **data}
     low, high = audit.contamination_interval
     page = render(
         "audit.html",
@@ -97,11 +120,15 @@ def audit_report(
         headline=(
             f"About {_percent(audit.contamination)} % of the labels look wrong ({_percent(low)} to {_percent(high)} %)"
         ),
+        warnings=list(getattr(audit, "warnings", ())),
+        segments=[segment.text for segment in segments],
+        kinds="" if diagnosis is None else diagnosis.summary(),
+        quality=found.quality_items(),
         tiles=_tiles(audit, verdict),
         level=f"{100 * audit.false_alarm_rate:.3g} %",
-        remarks=[*remarks, *_remarks(audit, len(shown))],
+        remarks=[*remarks, *_remarks(audit, len(shown)), *_hidden(audit, log_scale)],
         front=front,
-        panels=[*panels.of_audit(audit, verdict, position, place + 1, target), *front],
+        panels=[*panels.of_audit(audit, verdict, position, place + 1, target, log_scale), *front],
         target=target,
         payload=encoding.to_json(data),
         scripts=_SCRIPTS,
@@ -122,8 +149,7 @@ def verdicts(audit: Audit) -> NDArray[np.uint8]:
     ndarray of uint8 of shape (n_labels,)
         2 for flagged labels, 1 for labels in doubt, 0 for fully trusted ones.
     """
-    doubtful = audit.p_outlier >= 0.5 * audit.false_alarm_rate
-    return np.where(audit.is_label_issue, 2, doubtful).astype(np.uint8)
+    return np.where(audit.is_label_issue, 2, doubtful(audit)).astype(np.uint8)
 
 
 def _places(audit: Audit, rows: ArrayLike | None) -> Index:
@@ -138,7 +164,7 @@ def _places(audit: Audit, rows: ArrayLike | None) -> Index:
 def _neighbours(
     audit: Audit, verdict: NDArray[np.uint8], inputs: ArrayLike | None, source: RowTable | None, place: Index
 ) -> tuple[Index, Index]:
-    """The labels to review, and the nearest rows of each."""
+    """The labels to review, and the nearest trusted rows of each."""
     by_suspicion = np.lexsort((-np.abs(audit.z), -audit.p_outlier, -verdict.astype(int)))
     examined = by_suspicion[: min(int((verdict > 0).sum()), _MOST_EXAMINED)]
     if inputs is not None:
@@ -151,14 +177,16 @@ def _neighbours(
         numbers = source.numbers[place]
     else:
         return examined, np.empty((len(examined), 0), dtype=np.intp)
-    return examined, nearest(numbers, examined, _NEIGHBOURS)
+    trusted = verdict == 0
+    return examined, nearest(numbers, examined, _NEIGHBOURS, trusted if trusted.sum() > _NEIGHBOURS else None)
 
 
-def _shown(audit: Audit, near: tuple[Index, Index]) -> Index:
+def _shown(audit: Audit, near: tuple[Index, Index], segments: Sequence[Segment]) -> Index:
     """The labels in the page: all, unless there are too many."""
     if len(audit) <= _MOST_ROWS:
         return np.arange(len(audit))
-    return np.unique(np.concatenate([near[0], near[1].ravel()]))
+    in_segments = [segment.rows[:_MOST_EXAMINED] for segment in segments]
+    return np.unique(np.concatenate([near[0], near[1].ravel(), *in_segments]))
 
 
 def _payload(
@@ -177,13 +205,14 @@ def _payload(
         "predicted": encoding.packed(encoding.coarse(audit.predicted_label[shown], 1e-3 * std)),
         "std": encoding.packed(encoding.coarse(std, 1e-4 * std).astype(np.float32)),
         "p": encoding.packed(_coarse_probability(audit.p_outlier[shown])),
+        "z": None if audit.scale is None else encoding.packed(audit.z[shown].astype(np.float32)),
         "verdict": encoding.packed(verdict[shown]),
         "place": encoding.packed(place[shown].astype(np.int32)),
         "alpha": encoding.packed(encoding.coarse(alpha, 1e-3 * alpha).astype(np.float32))
         if panels.alpha_varies(audit)
         else None,
     }
-    data: dict[str, Any] = {
+    return {
         "target": target,
         "all_labels": len(shown) == len(audit),
         "columns": columns,
@@ -194,7 +223,6 @@ def _payload(
         },
         "table": None if source is None else _table(source, near, place),
     }
-    return {"digest": hashlib.sha256(encoding.to_json(data).encode()).hexdigest()[:16], **data}
 
 
 def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -220,6 +248,7 @@ def _table(source: RowTable, near: tuple[Index, Index], place: Index) -> dict[st
         "id": None if source.id_column is None else source.names.index(source.id_column),
         "rows": len(source),
         "complete": complete,
+        "spread": source.spreads(),
         "lines": whole,
     }
 
@@ -249,6 +278,13 @@ def _remarks(audit: Audit, shown: int) -> list[str]:
             f"suspect and their neighbours: {shown:,} in total."
         )
     return notes
+
+
+def _hidden(audit: Audit, log_scale: bool) -> list[str]:
+    count = int(((audit.given_label <= 0) | (audit.predicted_label <= 0)).sum())
+    if not (log_scale and count):
+        return []
+    return [f"{count:,} labels that are not positive are left out of the figure with logarithmic axes."]
 
 
 def _percent(share: float) -> str:

@@ -21,7 +21,12 @@ _Z_TICKS = np.array([-10000, -1000, -100, -30, -10, -3, 0, 3, 10, 30, 100, 1000,
 
 
 def of_audit(
-    audit: Audit, verdict: NDArray[np.uint8], position: NDArray[np.int32], row: Index, target: str
+    audit: Audit,
+    verdict: NDArray[np.uint8],
+    position: NDArray[np.int32],
+    row: Index,
+    target: str,
+    log_scale: bool = False,
 ) -> list[Panel]:
     """Create all figures of an audit; the first is shown next to the table.
 
@@ -37,6 +42,8 @@ def of_audit(
         Row number of each label, counted from 1.
     target : str
         Name of the label.
+    log_scale : bool, default=False
+        Whether labels are drawn on logarithmic axes.
 
     Returns
     -------
@@ -49,11 +56,7 @@ def of_audit(
         Panel(
             "labels",
             "Given against expected",
-            draw.points(
-                (audit.predicted_label, f"expected {name}"),
-                (audit.given_label, f"given {name}"),
-                shapes=[_diagonal(audit)],
-            ),
+            _labels(audit, draw, name, log_scale),
             "Each point is a label. On the line, it equals the prediction of models that were not trained on it.",
             height=300,
         ),
@@ -73,6 +76,22 @@ def of_audit(
         _retention(audit, name),
         _calibration(audit),
     ]
+
+
+def _labels(audit: Audit, draw: "_Drawer", name: str, log_scale: bool) -> dict[str, Any]:
+    """Given against expected labels."""
+    expected, given = audit.predicted_label, audit.given_label
+    if not log_scale or not (expected > 0).any() or not (given > 0).any():
+        return draw.points(
+            (expected, f"expected {name}"), (given, f"given {name}"), shapes=[_diagonal(expected)]
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x, y = np.log10(expected), np.log10(given)
+    figure = draw.points(
+        (x, f"expected {name}"), (y, f"given {name}"), _log_axis(given), [_diagonal(x[np.isfinite(x)])]
+    )
+    figure["layout"]["xaxis"] |= _log_axis(expected)
+    return figure
 
 
 def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
@@ -173,8 +192,8 @@ def thinned(x: FloatArray, y: FloatArray, most: int) -> Index:
     return np.sort(first)
 
 
-def _diagonal(audit: Audit) -> dict[str, Any]:
-    low, high = float(audit.predicted_label.min()), float(audit.predicted_label.max())
+def _diagonal(expected: FloatArray) -> dict[str, Any]:
+    low, high = float(expected.min()), float(expected.max())
     line = {"type": "line", "x0": low, "y0": low, "x1": high, "y1": high, "layer": "below"}
     return line | {"line": {"color": "var(--blue)", "width": 1.4}}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
 
@@ -26,6 +27,8 @@ class RowTable:
         Column with the labels.
     id_column : str or None
         Column that identifies the rows.
+    spread : dict of str to float
+        Standard deviations of the columns of numbers, also of numbers that are stored as text.
     """
 
     names: list[str]
@@ -33,9 +36,14 @@ class RowTable:
     numbers: FloatArray
     target: str
     id_column: str | None
+    spread: dict[str, float]
 
     def __len__(self) -> int:
         return len(self.columns[0])
+
+    def spreads(self) -> list[float | None]:
+        """Standard deviation of each column of numbers, to judge differences by; None for other columns."""
+        return [self.spread.get(name) for name in self.names]
 
     def lines(self) -> Iterator[str]:
         """Each row as a JSON array, which contains no line break."""
@@ -65,7 +73,20 @@ def read_table(table: Any, *, target: str, id_column: str | None = None) -> RowT
         numbers=np.column_stack(numbers) if numbers else np.empty((lengths.pop(), 0)),
         target=target,
         id_column=id_column,
+        spread={name: spread for name, column in named.items() if (spread := _spread(column)) is not None},
     )
+
+
+def _spread(column: NDArray[Any]) -> float | None:
+    """Standard deviation of the known numbers of a column; None for text, dates and constants."""
+    if column.dtype.kind == "M":
+        return None
+    try:
+        values = np.array([cell if cell not in (None, "") else np.nan for cell in column], dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    known = values[np.isfinite(values)]
+    return float(known.std()) or None if known.size else None
 
 
 def _text(cell: Any) -> str:

@@ -11,6 +11,7 @@ from levelhead.report.page import Panel, plot_text, render, write
 from levelhead.study.curves import Curve
 from levelhead.study.paper.comparison import Agreement, Compared, agreement, compared
 from levelhead.study.paper.published import table1
+from levelhead.study.specs import percent, shown_percent
 from levelhead.study.store import Row
 from levelhead.study.tables import SHOWN, Cell, cells, in_order
 
@@ -42,7 +43,7 @@ class Shown(NamedTuple):
 
 
 Cells = Mapping[str, Mapping[tuple[str, float, str], Cell]]
-Place = tuple[str, float, str, str]  # data set, λ, method, measure
+Place = tuple[str, float, str, str]  # data set, contamination, method, measure
 
 
 def study_report(
@@ -58,7 +59,7 @@ def study_report(
     Parameters
     ----------
     rows : iterable of Row
-        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+        Results, from `Store.rows` or `read_csv`, all with the same kind of wrong labels.
     path : path-like
         File to write.
     curves : sequence of Curve, default=()
@@ -80,9 +81,9 @@ def study_report(
     datasets = list(dict.fromkeys(dataset for dataset, _, _ in found["rmse"]))
     if not datasets:
         raise ValueError("there are no finished runs to show")
-    published = {(c.dataset, c.share, c.method, c.measure): c for c in compared(stored)}
-    kinds = {row.contamination for row in stored}
-    own = [curve for curve in curves if curve.contamination in kinds]
+    published = {(c.dataset, c.contamination, c.method, c.measure): c for c in compared(stored)}
+    kinds = {row.kind for row in stored}
+    own = [curve for curve in curves if curve.kind in kinds]
     page = render(
         "study.html",
         title=title,
@@ -107,7 +108,7 @@ def _summary(rows: Sequence[Row], found: Cells) -> str:
     splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
     return (
         f"{len({r.dataset for r in rows})} data sets, {len({r.method for r in rows})} methods, {splits} splits in each "
-        f"cell; wrong labels: {rows[0].contamination}."
+        f"cell; wrong labels: {rows[0].kind}."
     )
 
 
@@ -128,16 +129,17 @@ def _tiles(n_rows: int, lines: Sequence[Agreement]) -> list[tuple[str, str]]:
 def _table(found: Cells, published: Mapping[Place, Compared], dataset: str, measure: str) -> dict[str, Any]:
     """One line per method, one column per λ."""
     keys = [key for key in found[measure] if key[0] == dataset]
-    shares = sorted({share for _, share, _ in keys})
+    contaminations = sorted({contamination for _, contamination, _ in keys})
 
-    def shown(share: float, method: str) -> Shown:
-        key = dataset, share, method
+    def shown(contamination: float, method: str) -> Shown:
+        key = dataset, contamination, method
         return _shown(found[measure].get(key), published.get((*key, measure)))
 
-    lines = [(m, [shown(share, m) for share in shares]) for m in in_order({method for _, _, method in keys})]
+    methods = in_order({method for _, _, method in keys})
+    lines = [(method, [shown(wrong, method) for wrong in contaminations]) for method in methods]
     return {
         "caption": f"{dataset}, {SHOWN[measure]}",
-        "heads": [f"λ = {share:g} %" for share in shares],
+        "heads": [shown_percent(contamination) for contamination in contaminations],
         "lines": lines,
     }
 
@@ -159,7 +161,7 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
     bars: dict[str, list[Any]] = {measure: [] for measure in MEASURES}
     for method in methods:
         keys = sorted(key for key in found["rmse"] if key[0] == dataset and key[2] == method)
-        traces.append(_line(method, [share for _, share, _ in keys]))
+        traces.append(_line(method, [percent(contamination) for _, contamination, _ in keys]))
         for measure in MEASURES:
             line = [found[measure][key] for key in keys]
             choices[measure].append([cell.mean for cell in line])
@@ -168,7 +170,7 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
             )
         facts = {key: table1()[key] for key in keys if key in table1()}
         if facts:
-            traces.append(_published(method, [share for _, share, _ in facts]))
+            traces.append(_published(method, [percent(contamination) for _, contamination, _ in facts]))
             for measure in MEASURES:
                 known = [getattr(fact, measure, None) for fact in facts.values()]
                 choices[measure].append(known)
@@ -187,29 +189,29 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
 def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
     """RMSE(n) for one λ, selected by a menu."""
     own = [curve for curve in curves if curve.dataset == dataset]
-    shares, methods = sorted({c.share for c in own}), in_order({c.method for c in own})
-    by_cell = {(c.share, c.method): c.rmse for c in own}
-    first = 5.0 if 5.0 in shares else shares[0]
+    contaminations, methods = sorted({c.contamination for c in own}), in_order({c.method for c in own})
+    by_cell = {(c.contamination, c.method): c.rmse for c in own}
+    first = 0.05 if 0.05 in contaminations else contaminations[0]
     traces = []
     for method in methods:
         y = list(by_cell.get((first, method), ()))
         traces.append(_line(method, list(range(len(y)))) | {"y": y, "mode": "lines"})
     menu = [
         {
-            "label": f"λ = {share:g}",
+            "label": shown_percent(contamination),
             "method": "restyle",
             "args": [
                 {
-                    "y": [list(by_cell.get((share, m), ())) for m in methods],
-                    "x": [list(range(len(by_cell.get((share, m), ())))) for m in methods],
+                    "y": [list(by_cell.get((contamination, m), ())) for m in methods],
+                    "x": [list(range(len(by_cell.get((contamination, m), ())))) for m in methods],
                 }
             ],
         }
-        for share in shares
+        for contamination in contaminations
     ]
     layout = {
         "xaxis": {"title": {"text": "n, rows left out"}},
-        "updatemenus": [_menu(menu, shares.index(first))],
+        "updatemenus": [_menu(menu, contaminations.index(first))],
     }
     text = "RMSE without the n most uncertain test rows, mean over the splits."
     return Panel(f"retention-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
@@ -217,14 +219,16 @@ def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
 
 def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
     """A box for every method and λ; the measure is selected by a menu."""
-    own = sorted((row for row in rows if row.dataset == dataset), key=lambda row: (row.share, row.seed))
+    own = sorted(
+        (row for row in rows if row.dataset == dataset), key=lambda row: (row.contamination, row.seed)
+    )
     methods = in_order({row.method for row in own})
     grouped = {method: [row for row in own if row.method == method] for method in methods}
     traces = [
         {
             "type": "box",
             "name": plot_text(method),
-            "x": [f"λ = {row.share:g}" for row in grouped[method]],
+            "x": [shown_percent(row.contamination) for row in grouped[method]],
             "y": [float(f"{row.auc:.5g}") for row in grouped[method]],
             "text": [f"split {row.seed}" for row in grouped[method]],
             "marker": {"color": _colour(method), "size": 3},

@@ -5,7 +5,12 @@ A study is a list of `Spec`. `run_study` runs the specs that are not in its `Sto
 `boosting_specs` those of boosted trees.
 """
 
-from levelhead.study.figures import measure_against_share, measure_by_kind, retention_curves
+from levelhead.study.figures import (
+    measure_against_contamination,
+    measure_against_share,
+    measure_by_kind,
+    retention_curves,
+)
 from levelhead.study.paper.comparison import compare, compared
 from levelhead.study.paper.grid_search import search
 from levelhead.study.paper.table1 import Hyperparameters, table1_specs
@@ -29,6 +34,7 @@ __all__ = [
     "cells",
     "compare",
     "compared",
+    "measure_against_contamination",
     "measure_against_share",
     "measure_by_kind",
     "read_csv",

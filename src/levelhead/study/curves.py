@@ -9,22 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from levelhead.study.specs import Spec
-from levelhead.study.store import Store
+from levelhead._deprecated import percentage
+from levelhead.study.specs import Spec, shown_percent
+from levelhead.study.store import Store, old_columns
 
 _DIGITS = 5
 
 
 class Curve(NamedTuple):
-    """RMSE(n) without the n most uncertain test rows, mean over the splits of one data set, λ and method.
+    """RMSE(n) without the n most uncertain test rows, mean over the splits of one data set, contamination and method.
 
     Attributes
     ----------
     dataset : str
         Name of the table.
-    share : float
-        λ, the percentage of wrong labels.
-    contamination : str
+    contamination : float
+        Share of wrong labels, a fraction.
+    kind : str
         Kind of wrong labels.
     method : str
         Name of the method.
@@ -35,11 +36,16 @@ class Curve(NamedTuple):
     """
 
     dataset: str
-    share: float
-    contamination: str
+    contamination: float
+    kind: str
     method: str
     n_splits: int
     rmse: tuple[float, ...]
+
+    @property
+    def share(self) -> float:
+        """Old name of `contamination`, in percent."""
+        return percentage(self)
 
 
 def mean_curves(
@@ -59,7 +65,7 @@ def mean_curves(
     Returns
     -------
     list of Curve
-        One curve per data set, λ, contamination and method.
+        One curve per data set, contamination, kind and method.
     """
     found = []
     chosen = (one for one in store.each_curve(specs) if seeds is None or one[4] in seeds)
@@ -68,13 +74,12 @@ def mean_curves(
         for *_, seed, values in of_cell:
             if seed in by_seed:
                 raise ValueError(
-                    f"{cell[0]}, λ = {cell[1]:g}, {cell[3]} has split {seed} twice (with another estimator?); choose "
-                    "the runs of one study: mean_curves(store, specs)"
+                    f"{cell[0]}, {shown_percent(cell[1])}, {cell[3]} has split {seed} twice (with another "
+                    "estimator?); choose the runs of one study: mean_curves(store, specs)"
                 )
             by_seed[seed] = values
         mean = np.mean(list(by_seed.values()), axis=0)  # type: ignore[arg-type]
-        dataset, share, kind, method = cell
-        found.append(Curve(dataset, share, kind, method, len(by_seed), tuple(mean.tolist())))
+        found.append(Curve(*cell, len(by_seed), tuple(mean.tolist())))
     return found
 
 
@@ -96,7 +101,7 @@ def write_curves(curves: Iterable[Curve], path: str | os.PathLike[str]) -> None:
 
 
 def read_curves(path: str | os.PathLike[str]) -> list[Curve]:
-    """Read a file written by `write_curves`.
+    """Read a file written by `write_curves`, of this version or of version 0.1.
 
     Parameters
     ----------
@@ -110,9 +115,11 @@ def read_curves(path: str | os.PathLike[str]) -> list[Curve]:
     """
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
-        if tuple(next(reader, ())) != Curve._fields:
+        given = tuple(next(reader, ()))
+        if given not in (Curve._fields, old_columns(Curve._fields)):
             raise ValueError(f"{path} contains no curves; its columns must be {', '.join(Curve._fields)}")
+        unit = 100 if "share" in given else 1
         return [
-            Curve(dataset, float(share), kind, method, int(n), tuple(map(float, values.split())))
-            for dataset, share, kind, method, n, values in reader
+            Curve(dataset, float(wrong) / unit, kind, method, int(n), tuple(map(float, values.split())))
+            for dataset, wrong, kind, method, n, values in reader
         ]

@@ -7,29 +7,30 @@ from typing import Any
 
 import numpy as np
 
+from levelhead._deprecated import percentages, renamed_function
 from levelhead._extras import needed
 from levelhead._plot_style import INK, STYLE
 from levelhead.study.curves import Curve, mean_curves
 from levelhead.study.line_styles import LineStyle, line_styles, math_name
-from levelhead.study.specs import Spec
+from levelhead.study.specs import Spec, percent
 from levelhead.study.store import Row, Store
 from levelhead.study.tables import SHOWN, Cell, cells, in_order
 
 _WIDTH, _HEIGHT = 2.9, 2.6  # inches of one panel: three fit the width of a printed page
 _COLUMNS = 3
 _YARDSTICK = "Gaussian"
-_Cells = Mapping[tuple[str, float, str], Cell]  # by data set, λ and method
+_Cells = Mapping[tuple[str, float, str], Cell]  # by data set, contamination and method
 
 
-def measure_against_share(
+def measure_against_contamination(
     rows: Iterable[Row], measure: str = "auc", methods: Sequence[str] | None = None
 ) -> Any:
-    """Plot a measure against λ with standard errors, one panel per data set (Figure 3 for "auc").
+    """Plot a measure against the contamination with standard errors, one panel per data set (Figure 3 for "auc").
 
     Parameters
     ----------
     rows : iterable of Row
-        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+        Results, from `Store.rows` or `read_csv`, all with the same kind of wrong labels.
     measure : str, default="auc"
         Name of the measure, as for `table`.
     methods : sequence of str or None, default=None
@@ -49,10 +50,15 @@ def measure_against_share(
     return _panels(_datasets(found), draw, SHOWN.get(measure, measure))
 
 
+measure_against_share = renamed_function("measure_against_share", measure_against_contamination)
+
+
 def measure_by_kind(
     kinds: Mapping[str, Iterable[Row]], measure: str = "rmse", methods: Sequence[str] | None = None
 ) -> Any:
-    """Plot a measure against λ for several kinds of wrong labels, on a logarithmic scale: one row of panels per kind.
+    """Plot a measure against the contamination for several kinds of wrong labels, one row of panels per kind.
+
+    The scale of the measure is logarithmic.
 
     Parameters
     ----------
@@ -86,20 +92,21 @@ def measure_by_kind(
     return _panels(list(panels), draw, SHOWN.get(measure, measure), len(datasets))
 
 
+@percentages("share")
 def retention_curves(
     store: Store,
-    share: float = 5,
+    contamination: float = 0.05,
     methods: Sequence[str] | None = None,
     specs: Iterable[Spec] | None = None,
 ) -> Any:
-    """Plot RMSE(n) without the n most uncertain test rows, mean over the splits (Figure 5 for λ = 5).
+    """Plot RMSE(n) without the n most uncertain test rows, mean over the splits (Figure 5 for 5 % of wrong labels).
 
     Parameters
     ----------
     store : Store
         Results.
-    share : float, default=5
-        λ, the percentage of wrong labels.
+    contamination : float, default=0.05
+        Share of wrong labels, a fraction.
     methods : sequence of str or None, default=None
         Methods to draw; by default all.
     specs : iterable of Spec or None, default=None
@@ -110,7 +117,7 @@ def retention_curves(
     matplotlib.figure.Figure
         The figure.
     """
-    found = [curve for curve in mean_curves(store, specs) if curve.share == share]
+    found = [curve for curve in mean_curves(store, specs) if curve.contamination == contamination]
     return retention([curve for curve in found if methods is None or curve.method in methods])
 
 
@@ -120,16 +127,16 @@ def retention(curves: Sequence[Curve]) -> Any:
     Parameters
     ----------
     curves : sequence of Curve
-        Curves, all with the same λ and contamination.
+        Curves, all with the same contamination and kind of wrong labels.
 
     Returns
     -------
     matplotlib.figure.Figure
         The figure.
     """
-    kinds = {(curve.share, curve.contamination) for curve in curves}
+    kinds = {(curve.contamination, curve.kind) for curve in curves}
     if len(kinds) > 1:
-        raise ValueError(f"curves of several λ or contaminations ({sorted(kinds)}); choose one")
+        raise ValueError(f"curves of several contaminations or kinds ({sorted(kinds)}); choose one")
     names = in_order({curve.method for curve in curves})
     styles = line_styles(names)
 
@@ -191,9 +198,13 @@ def _draw_lines(
         if line:
             error = [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for _, cell in line]
             means[name] = [cell.mean for _, cell in line]
-            shares = [share for share, _ in line]
+            percentages_wrong = [percent(contamination) for contamination, _ in line]
             axes.errorbar(
-                shares, means[name], error, elinewidth=0.8, **styles[name].plot_options(math_name(name))
+                percentages_wrong,
+                means[name],
+                error,
+                elinewidth=0.8,
+                **styles[name].plot_options(math_name(name)),
             )
     axes.set_xlabel("λ, % of wrong labels")
     return means

@@ -7,8 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from levelhead._deprecated import renamed_attribute
 from levelhead.study import backends, progress
-from levelhead.study.specs import Spec
+from levelhead.study.specs import Spec, shown_percent
 from levelhead.study.store import Failure, Store
 
 
@@ -20,7 +21,7 @@ class Summary:
     ----------
     finished : int
         Number of runs finished in this call.
-    found : int
+    cached : int
         Number of runs that were already in the store.
     failures : tuple of Failure
         Runs that failed in this call; they are repeated next time.
@@ -31,19 +32,23 @@ class Summary:
     """
 
     finished: int
-    found: int
+    cached: int
     failures: tuple[Failure, ...]
     wall_seconds: float
     run_seconds: float
+    found = renamed_attribute("found", "cached")
 
     def __str__(self) -> str:
         spent, compute = progress.duration(self.wall_seconds), progress.duration(self.run_seconds)
-        lines = [f"{self.finished} runs finished, {self.found} cached; {spent} ({compute} of computing time)"]
+        lines = [
+            f"{self.finished} runs finished, {self.cached} cached; {spent} ({compute} of computing time)"
+        ]
         if self.failures:
             first = self.failures[0]
+            error = first.error.strip().splitlines()[-1]
             lines.append(
                 f"{len(self.failures)} failed and will be repeated next time; the first: {first.dataset}, "
-                f"λ = {first.share:g}, {first.method}, split {first.seed}: {first.error.strip().splitlines()[-1]}"
+                f"{shown_percent(first.contamination)}, {first.method}, split {first.seed}: {error}"
             )
         return "\n".join(lines)
 

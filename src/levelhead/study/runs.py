@@ -182,8 +182,8 @@ def split_rows(spec: Spec) -> SplitRows:
     X, X_test, y, y_test = train_test_split(
         table.X, table.y, test_size=spec.test_size, random_state=spec.seed
     )
-    contaminated = spec.contamination(
-        X, y, contamination=spec.share / 100, random_state=spec.stream("contamination")
+    contaminated = spec.kind(
+        X, y, contamination=spec.contamination, random_state=spec.stream("contamination")
     )
     if not spec.validation_size:
         return SplitRows(X, contaminated.y, X_test, y_test)

@@ -1,8 +1,8 @@
 """Specs: frozen descriptions of runs that determine their results.
 
 >>> from levelhead import GCPRegressor
->>> spec = Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=10))
->>> spec.digest[:8] == Spec("boston", share=5, method="mine", seed=1, estimator=GCPRegressor(max_iter=11)).digest[:8]
+>>> spec = Spec("boston", contamination=0.05, method="mine", seed=1, estimator=GCPRegressor(max_iter=10))
+>>> spec == Spec("boston", contamination=0.05, method="mine", seed=1, estimator=GCPRegressor(max_iter=11))
 False
 
 Two specs are equal if their digests are. A digest covers everything that determines the results: the numbers of the
@@ -24,6 +24,7 @@ from sklearn.base import clone
 
 from levelhead import _checks
 from levelhead._checks import FloatArray
+from levelhead._deprecated import percentage, percentages
 from levelhead.contamination import Contamination, Replaced
 from levelhead.datasets import TABLES, fingerprint
 
@@ -79,15 +80,16 @@ class Spec:
     ----------
     dataset : str or Data
         Name of a public data set, or your own table.
-    share : float
-        λ, the percentage of training labels that are wrong, from 0 to 100.
+    contamination : float
+        Share of training labels that are wrong, from 0 to below 1; the paper's λ is this share in percent. It is
+        rounded to twelve decimals.
     method : str
         Name of the estimator in tables.
     seed : int
         Seed of the split into training and test rows.
     estimator : estimator
         A scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`. It is copied.
-    contamination : Contamination, default=Replaced()
+    kind : Contamination, default=Replaced()
         Kind of wrong labels; by default that of the paper.
     student : str or None, default=None
         If given, the Student variance (9) of the same GCP fit is reported as well, under this name.
@@ -106,11 +108,11 @@ class Spec:
     """
 
     dataset: str | Data
-    share: float
+    contamination: float
     method: str
     seed: int
     estimator: Any
-    contamination: Contamination = field(default_factory=Replaced)
+    kind: Contamination = field(default_factory=Replaced)
     student: str | None = None
     test_size: float = 0.05
     validation_size: float = 0.0
@@ -120,8 +122,11 @@ class Spec:
             raise ValueError(
                 f"there is no data set {self.dataset!r}; choose one of {', '.join(TABLES)}, or give Data(name, X, y)"
             )
-        if not 0 <= self.share <= 100:
-            raise ValueError(f"share is {self.share}; λ is a percentage between 0 and 100")
+        if not 0 <= self.contamination < 1:
+            raise ValueError(
+                f"contamination is {self.contamination}; give a fraction from 0 to below 1, such as 0.05 for 5 %"
+            )
+        object.__setattr__(self, "contamination", round(float(self.contamination), 12))
         _checks.share("test_size", self.test_size)
         if self.validation_size:
             _checks.share("validation_size", self.validation_size)
@@ -155,8 +160,9 @@ class Spec:
             "dataset": self.dataset_name,
             "sha256": TABLES[self.dataset].sha256 if isinstance(self.dataset, str) else self.dataset.sha256,
             "public": public,
-            "share": describe(float(self.share)),
-            "contamination": describe(self.contamination),
+            # The names and the unit of version 0.1, so that stored runs are found.
+            "share": describe(percent(self.contamination)),
+            "contamination": describe(self.kind),
             "method": self.method,
             "student": self.student,
             "seed": int(self.seed),
@@ -186,7 +192,7 @@ class Spec:
         int
             Seed.
         """
-        shared = [self.dataset_name, float(self.share), describe(self.contamination), int(self.seed)]
+        shared = [self.dataset_name, percent(self.contamination), describe(self.kind), int(self.seed)]
         name = shared if purpose == "contamination" else [*shared, self.method]
         text = _canonical([purpose, name])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
@@ -198,7 +204,25 @@ class Spec:
         return hash(self.digest)
 
     def __str__(self) -> str:
-        return f"{self.dataset_name}, λ = {self.share:g}, {self.method}, split {self.seed}"
+        return f"{self.dataset_name}, {shown_percent(self.contamination)}, {self.method}, split {self.seed}"
+
+    @property
+    def share(self) -> float:
+        """Old name of `contamination`, in percent."""
+        return percentage(self)
+
+
+Spec.__init__ = percentages("share")(Spec.__init__)  # type: ignore[method-assign]
+
+
+def percent(contamination: float) -> float:
+    """Return a contamination in percent, without the last digits that the multiplication adds."""
+    return round(100 * float(contamination), 10)
+
+
+def shown_percent(contamination: float) -> str:
+    """Return a contamination as tables and messages show it: the paper's λ, in percent."""
+    return f"λ = {percent(contamination):g} %"
 
 
 def describe(value: Any) -> Any:

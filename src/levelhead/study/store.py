@@ -9,7 +9,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from levelhead._checks import FloatArray
+from levelhead._deprecated import percentage, percentages
 from levelhead.study.runs import Measures, Outcome
-from levelhead.study.specs import Spec
+from levelhead.study.specs import Spec, percent
 
 _APPLICATION = 0x6C68  # marks the file as a study of ours
 _LAYOUT = 1
@@ -30,6 +31,8 @@ _OUT_OF_REACH = (
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
 )
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+# Contamination and kind of wrong labels in the table `runs`, whose columns have the names and the unit of version 0.1.
+_COLUMNS = {"contamination": "r.share / 100", "kind": "r.contamination"}
 _TABLES = """
 CREATE TABLE runs (
     digest TEXT PRIMARY KEY,
@@ -70,9 +73,9 @@ class Row(NamedTuple):
     ----------
     dataset : str
         Name of the table.
-    share : float
-        λ, the percentage of wrong labels.
-    contamination : str
+    contamination : float
+        Share of wrong labels, a fraction.
+    kind : str
         Kind of wrong labels.
     method : str
         Name of the method.
@@ -87,8 +90,8 @@ class Row(NamedTuple):
     """
 
     dataset: str
-    share: float
-    contamination: str
+    contamination: float
+    kind: str
     method: str
     seed: int
     rmse: float
@@ -100,6 +103,11 @@ class Row(NamedTuple):
     mean_alpha: float | None
     fit_seconds: float
 
+    @property
+    def share(self) -> float:
+        """Old name of `contamination`, in percent."""
+        return percentage(self)
+
 
 class Failure(NamedTuple):
     """A run that failed when it was last tried.
@@ -108,7 +116,7 @@ class Failure(NamedTuple):
     ----------
     digest : str
         Digest of the spec.
-    dataset, share, method, seed
+    dataset, contamination, method, seed
         As in `Row`.
     error : str
         Traceback.
@@ -118,11 +126,16 @@ class Failure(NamedTuple):
 
     digest: str
     dataset: str
-    share: float
+    contamination: float
     method: str
     seed: int
     error: str
     host: str
+
+    @property
+    def share(self) -> float:
+        """Old name of `contamination`, in percent."""
+        return percentage(self)
 
 
 class Store:
@@ -208,7 +221,7 @@ class Store:
         """
         result = outcome.result
         run = (
-            spec.digest, spec.dataset_name, spec.share, repr(spec.contamination), spec.method, spec.seed,
+            spec.digest, spec.dataset_name, percent(spec.contamination), repr(spec.kind), spec.method, spec.seed,
             json.dumps(spec.content, ensure_ascii=False), "failed" if result is None else "done",
             outcome.error, None if result is None else result.fit_seconds, outcome.seconds, outcome.host,
             json.dumps(dict(outcome.versions)), datetime.now(UTC).isoformat(timespec="seconds"),
@@ -245,7 +258,8 @@ class Store:
         """
         chosen = _digests(specs)
         found = self._all(
-            "SELECT digest, dataset, share, method, seed, error, host FROM runs WHERE status = 'failed' ORDER BY digest"
+            f"SELECT digest, dataset, {_COLUMNS['contamination']}, method, seed, error, host FROM runs r "
+            "WHERE status = 'failed' ORDER BY digest"
         )
         return [Failure(*row) for row in found if chosen is None or row[0] in chosen]
 
@@ -260,11 +274,12 @@ class Store:
         Returns
         -------
         list of Row
-            One row per method and run, sorted by data set, λ, contamination, method and split.
+            One row per method and run, sorted by data set, contamination, kind, method and split.
         """
         chosen = _digests(specs)
         columns = ", ".join(
-            f"m.{c}" if c in Measures._fields or c == "method" else f"r.{c}" for c in Row._fields
+            f"m.{c}" if c in Measures._fields or c == "method" else _COLUMNS.get(c, f"r.{c}")
+            for c in Row._fields
         )
         found = self._all(
             f"SELECT r.digest, {columns} FROM runs r JOIN measures m ON m.digest = r.digest "
@@ -272,17 +287,18 @@ class Store:
         )
         return [Row(*row) for digest, *row in found if chosen is None or digest in chosen]
 
+    @percentages("share")
     def curves(
-        self, dataset: str, share: float, method: str, specs: Iterable[Spec] | None = None
+        self, dataset: str, contamination: float, method: str, specs: Iterable[Spec] | None = None
     ) -> list[FloatArray]:
-        """Return the curves RMSE(n) of one data set, λ and method.
+        """Return the curves RMSE(n) of one data set, contamination and method.
 
         Parameters
         ----------
         dataset : str
             Name of the table.
-        share : float
-            λ, the percentage of wrong labels.
+        contamination : float
+            Share of wrong labels, a fraction.
         method : str
             Name of the method.
         specs : iterable of Spec or None, default=None
@@ -298,7 +314,7 @@ class Store:
             "SELECT r.digest, m.curve FROM runs r JOIN measures m ON m.digest = r.digest "
             "WHERE r.dataset = ? AND r.share = ? AND m.method = ? ORDER BY r.seed",
             dataset,
-            share,
+            percent(contamination),
             method,
         )
         return [
@@ -320,11 +336,12 @@ class Store:
         Yields
         ------
         tuple
-            Data set, λ, contamination, method, seed of the split, and RMSE(n) as an array.
+            Data set, contamination, kind, method, seed of the split, and RMSE(n) as an array.
         """
         chosen = _digests(specs)
         found = self._all(
-            "SELECT r.digest, r.dataset, r.share, r.contamination, m.method, r.seed, m.curve FROM runs r "
+            f"SELECT r.digest, r.dataset, {_COLUMNS['contamination']}, {_COLUMNS['kind']}, m.method, r.seed, m.curve "
+            "FROM runs r "
             "JOIN measures m ON m.digest = r.digest ORDER BY r.dataset, r.share, r.contamination, m.method, r.seed"
         )
         for digest, *cell, curve in found:
@@ -392,7 +409,7 @@ def write_csv(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
 
 
 def read_csv(path: str | os.PathLike[str]) -> list[Row]:
-    """Read a file written by `write_csv`.
+    """Read a file written by `write_csv`, of this version or of version 0.1.
 
     Parameters
     ----------
@@ -411,11 +428,18 @@ def read_csv(path: str | os.PathLike[str]) -> list[Row]:
     """
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != Row._fields:
+        given = tuple(reader.fieldnames or ())
+        if given not in (Row._fields, old_columns(Row._fields)):
             raise ValueError(
                 f"{path} has the columns {reader.fieldnames}; results of a study have {list(Row._fields)}"
             )
         return [_parsed(line) for line in reader]
+
+
+def old_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of a result file as version 0.1 wrote them: `share` was the contamination in percent."""
+    before = {"contamination": "share", "kind": "contamination"}
+    return tuple(before.get(column, column) for column in columns)
 
 
 def _short(value: object) -> object:
@@ -423,9 +447,12 @@ def _short(value: object) -> object:
 
 
 def _parsed(line: dict[str, str]) -> Row:
-    text = ("dataset", "contamination", "method")
-    numbers = {key: float(value) if value else None for key, value in line.items() if key not in text}
-    return Row(**{**line, **numbers, "seed": int(line["seed"])})  # type: ignore[arg-type]
+    given = dict(zip(Row._fields, line.values(), strict=True))
+    text = ("dataset", "kind", "method")
+    numbers = {key: float(value) if value else None for key, value in given.items() if key not in text}
+    if "share" in line:
+        numbers["contamination"] = float(line["share"]) / 100
+    return Row(**{**given, **numbers, "seed": int(line["seed"])})  # type: ignore[arg-type]
 
 
 def _digests(specs: Iterable[Spec] | None) -> Collection[str] | None:

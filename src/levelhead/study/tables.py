@@ -12,6 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import ttest_rel
 
+from levelhead.study.paper import table1, trees
+from levelhead.study.specs import shown_percent
 from levelhead.study.store import Row
 
 LEVEL = 0.05
@@ -90,7 +92,7 @@ def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style:
     Parameters
     ----------
     rows : iterable of Row
-        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+        Results, from `Store.rows` or `read_csv`, all with the same kind of wrong labels.
     measures : sequence of str, default=("rmse", "auc")
         Any of "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha", "fit_seconds".
     style : {"text", "markdown", "latex", "html"}, default="text"
@@ -103,8 +105,8 @@ def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style:
     """
     stored = list(rows)
     found = {measure: cells(stored, measure) for measure in measures}
-    shares = sorted({share for of_measure in found.values() for _, share, _ in of_measure})
-    return "\n\n".join(_grid(found, share).draw(style) for share in shares)
+    contaminations = sorted({wrong for of_measure in found.values() for _, wrong, _ in of_measure})
+    return "\n\n".join(_grid(found, contamination).draw(style) for contamination in contaminations)
 
 
 def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cell]:
@@ -113,42 +115,42 @@ def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cel
     Parameters
     ----------
     rows : iterable of Row
-        Results, from `Store.rows` or `read_csv`, all with the same contamination.
+        Results, from `Store.rows` or `read_csv`, all with the same kind of wrong labels.
     measure : str
         Name of the measure, as for `table`.
 
     Returns
     -------
     dict
-        A `Cell` for each (data set, λ, method).
+        A `Cell` for each (data set, contamination, method).
 
     Raises
     ------
     ValueError
-        If the measure is unknown, the rows have several contaminations, or a split occurs twice.
+        If the measure is unknown, the rows have several kinds of wrong labels, or a split occurs twice.
     """
     if measure not in Row._fields[5:]:
         raise ValueError(f"there is no measure {measure!r}; choose one of {', '.join(Row._fields[5:])}")
     columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
-    contaminations = set()
+    kinds = set()
     for row in rows:
         value = getattr(row, measure)
         if value is not None:
-            contaminations.add(row.contamination)
-            by_seed = columns.setdefault((row.dataset, row.share), {}).setdefault(row.method, {})
+            kinds.add(row.kind)
+            by_seed = columns.setdefault((row.dataset, row.contamination), {}).setdefault(row.method, {})
             if row.seed in by_seed:
                 raise ValueError(
-                    f"{row.dataset}, λ = {row.share:g}, {row.method} has split {row.seed} twice (with another "
-                    "estimator?); choose the rows of one study: Store.rows(specs)"
+                    f"{row.dataset}, {shown_percent(row.contamination)}, {row.method} has split {row.seed} twice (with "
+                    "another estimator?); choose the rows of one study: Store.rows(specs)"
                 )
             by_seed[row.seed] = value
-    if len(contaminations) > 1:
+    if len(kinds) > 1:
         raise ValueError(
-            f"the rows have several contaminations ({', '.join(sorted(contaminations))}); choose one"
+            f"the rows have several kinds of wrong labels ({', '.join(sorted(kinds))}); choose one"
         )
     return {
-        (dataset, share, method): cell
-        for (dataset, share), column in sorted(columns.items(), key=lambda item: item[0])
+        (dataset, contamination, method): cell
+        for (dataset, contamination), column in sorted(columns.items(), key=lambda item: item[0])
         for method, cell in _column_cells(
             {name: column[name] for name in in_order(set(column))}, measure
         ).items()
@@ -197,21 +199,28 @@ def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) ->
     return bool(p < LEVEL)
 
 
-def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], share: float) -> Grid:
-    keys = [(measure, key) for measure, of_measure in found.items() for key in of_measure if key[1] == share]
+def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], contamination: float) -> Grid:
+    keys = [
+        (measure, key)
+        for measure, of_measure in found.items()
+        for key in of_measure
+        if key[1] == contamination
+    ]
     datasets = dict.fromkeys(dataset for _, (dataset, _, _) in keys)
     methods = in_order({method for _, (_, _, method) in keys})
     columns = [(dataset, measure) for dataset in datasets for measure in found]
     drawn = [
-        _column([found[m].get((dataset, share, method)) for method in methods]) for dataset, m in columns
+        _column([found[m].get((dataset, contamination, method)) for method in methods])
+        for dataset, m in columns
     ]
     counts = sorted({found[measure][key].n_splits for measure, key in keys})
     splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
-    title = f"λ = {share:g} %, mean ± std over {splits} split{'' if counts[-1] == 1 else 's'}"
+    title = f"{shown_percent(contamination)}, mean ± std over {splits} split{'' if counts[-1] == 1 else 's'}"
     heads = tuple(
         f"{dataset} {SHOWN.get(measure, measure)}"
         + _fewer(
-            [cell.n_splits for key, cell in found[measure].items() if key[:2] == (dataset, share)], counts[-1]
+            [cell.n_splits for key, cell in found[measure].items() if key[:2] == (dataset, contamination)],
+            counts[-1],
         )
         for dataset, measure in columns
     )
@@ -233,10 +242,7 @@ def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:
 
 def in_order(methods: set[str]) -> list[str]:
     """Sort methods: those of the paper first, then trees, then others by name."""
-    from levelhead.study.paper import table1
-    from levelhead.study.paper import trees as boosting
-
-    place = {method: k for k, method in enumerate((*table1.METHODS, *boosting.METHODS))}
+    place = {method: k for k, method in enumerate((*table1.METHODS, *trees.METHODS))}
     return sorted(methods, key=lambda method: (place.get(method, len(place)), method))
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln
 
-from levelhead.theory.student import StudentT, check_positive, frozen, shape_of
+from levelhead.theory._arrays import check_positive, read_only_copy, shape_of
+from levelhead.theory.student import StudentT
 
 FloatArray = NDArray[np.float64]
 
@@ -73,7 +74,7 @@ class NormalGamma:
 
     def __post_init__(self) -> None:
         names = ("m", "nu", "alpha", "beta")
-        values = np.broadcast_arrays(*(frozen(getattr(self, name)) for name in names))
+        values = np.broadcast_arrays(*(read_only_copy(getattr(self, name)) for name in names))
         if not np.isfinite(values[0]).all():
             raise ValueError("m must be finite")
         for name, value in zip(names, values, strict=True):
@@ -129,7 +130,9 @@ class NormalGamma:
         """
         y = np.asarray(labels, dtype=np.float64)
         if y.ndim == 0:
-            raise ValueError("labels need an axis to run along; for a single label use update(y)")
+            raise ValueError(
+                "labels must be an array with at least one axis; for a single label use update(y)"
+            )
         n = y.shape[0]
         if n == 0:
             return self

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit, zeta
 
+from levelhead.theory._arrays import check_positive, read_only_copy, shape_of
 from levelhead.theory.elementary import log, log1p
 from levelhead.theory.special import alpha_minus_A, b, delta_psi, log_gamma_ratio
 
@@ -198,63 +199,6 @@ def by_log_alpha(at: Ratios, alpha: ArrayLike) -> FloatArray:
 # ---------------------------------------------------------------------- the distribution
 
 
-def frozen(value: ArrayLike) -> FloatArray:
-    """Return a read-only copy.
-
-    Parameters
-    ----------
-    value : array-like
-        Numbers.
-
-    Returns
-    -------
-    ndarray
-        The copy.
-    """
-    array = np.array(value, dtype=np.float64)
-    array.flags.writeable = False
-    return array
-
-
-def check_positive(name: str, value: FloatArray) -> None:
-    """Refuse values that are not positive.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : ndarray
-        The values.
-
-    Raises
-    ------
-    ValueError
-        If a value is not positive.
-    """
-    bad = np.flatnonzero(~(value > 0))
-    if bad.size:
-        raise ValueError(
-            f"{name} must be positive; {bad.size} of {value.size} values are not "
-            f"(first at position {bad[0]}: {value.ravel()[bad[0]]})"
-        )
-
-
-def shape_of(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Turn a size into a shape.
-
-    Parameters
-    ----------
-    size : int or tuple of int
-        The size.
-
-    Returns
-    -------
-    tuple of int
-        The shape.
-    """
-    return (size,) if isinstance(size, int) else tuple(size)
-
-
 @dataclass(frozen=True, eq=False)
 class StudentT:
     """Student's t with 2α degrees of freedom, location m and squared scale σ/α, equation (3).
@@ -279,7 +223,7 @@ class StudentT:
     sigma: FloatArray
 
     def __post_init__(self) -> None:
-        m, alpha, sigma = np.broadcast_arrays(frozen(self.m), frozen(self.alpha), frozen(self.sigma))
+        m, alpha, sigma = np.broadcast_arrays(*map(read_only_copy, (self.m, self.alpha, self.sigma)))
         check_positive("alpha", alpha)
         check_positive("sigma", sigma)
         for name, value in (("m", m), ("alpha", alpha), ("sigma", sigma)):

@@ -19,7 +19,7 @@ except ModuleNotFoundError as error:
     raise missing(error.name, "levelhead.torch", "torch") from error
 
 from levelhead.torch.auditing import label_audit
-from levelhead.torch.distributions import StudentT, mixture
+from levelhead.torch.distributions import Mixture, StudentT, mixture
 from levelhead.torch.ensembles import StackedModules, stack_heads
 from levelhead.torch.heads import GCPHead, NormalHead
 from levelhead.torch.losses import (
@@ -46,6 +46,7 @@ __all__ = [
     "GCPLoss",
     "GCPParameters",
     "GammaDivergenceLoss",
+    "Mixture",
     "NormalHead",
     "NormalParameters",
     "Prognosis",

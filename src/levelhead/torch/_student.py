@@ -22,24 +22,26 @@ _LARGEST = {torch.float32: 1e36, torch.float64: 1e300}
 _GAUSSIAN = 1e12  # with more degrees of freedom Student's t is Gaussian to the last digit
 
 
-def _quadrature(count: int, first: float) -> tuple[list[float], list[float]]:
-    """y² and the weights of J at y = exp(x − e^(−x)), for equidistant x."""
+# Number of nodes and the first of them; nodes further out weigh less than a rounding error.
+_NODES = {torch.float32: (32, -2.9), torch.float64: (96, -3.6)}
+
+
+def _quadrature(dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+    """y² and the weights of J at y = exp(x − e^(−x)), for equidistant x.
+
+    They are computed where they are used: to copy them from the host would wait for the device, and to keep them
+    would mix the tensors of a traced program with those of a running one.
+    """
+    count, first = _NODES[dtype]
     step = (_LAST_NODE - first) / (count - 1)
-    x = [first + k * step for k in range(count)]
-    y2 = [math.exp(2 * (at - math.exp(-at))) for at in x]
-    weight = [step * (1 + math.exp(-at)) * 2 * s * math.exp(-s) for at, s in zip(x, y2, strict=True)]
-    return y2, weight
-
-
-_NODES = {
-    torch.float32: _quadrature(32, first=-2.9),  # nodes further out weigh less than a rounding error
-    torch.float64: _quadrature(96, first=-3.6),
-}
+    x = first + step * torch.arange(count, dtype=dtype, device=device)
+    y2 = torch.exp(2 * (x - torch.exp(-x)))
+    return y2, step * (1 + torch.exp(-x)) * 2 * y2 * torch.exp(-y2)
 
 
 def _integral(v: Tensor, dof: Tensor) -> Tensor:
     """J of the module's formula."""
-    y2, weight = (torch.tensor(values, dtype=v.dtype, device=v.device) for values in _NODES[v.dtype])
+    y2, weight = _quadrature(v.dtype, v.device)
     root = -torch.expm1(-v.unsqueeze(-1) - 2 * y2 / dof.unsqueeze(-1))
     return (weight * torch.rsqrt(root)).sum(-1)
 

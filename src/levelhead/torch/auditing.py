@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
+from levelhead.torch._batches import answer
+from levelhead.torch.heads import GCPHead, NormalHead
 from levelhead.torch.parameters import GCPParameters, NormalParameters, prognosis
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def label_audit(
     model: nn.Module,
     *,
     output: int | None = None,
+    label_key: str | None = None,
     batch_size: int = _BATCH,
     separation: "ContaminationEstimate | None" = None,
     false_alarm_rate: float = 0.05,
@@ -46,12 +49,16 @@ def label_audit(
     Parameters
     ----------
     data : Dataset, DataLoader or iterable of batches
-        Items or batches are tuples (input, …, label). A loader of an indexed data set is read in the order of its rows,
-        even if it shuffles or drops rows, so that row k of the audit is item k.
+        Items or batches are tuples (input, …, label), or dictionaries, as in Hugging Face's data sets: the entry
+        `label_key` is the label, and the network is called with all others as keyword arguments. A loader of an
+        indexed data set is read in the order of its rows, even if it shuffles or drops rows, so that row k of the
+        audit is item k.
     model : torch.nn.Module
         A network that ends in a `GCPHead` or a `NormalHead`. It is called with the inputs, in evaluation mode.
     output : int, default=None
         Which output to audit, if the network has several.
+    label_key : str, default=None
+        The entry of each dictionary that holds the label. By default "labels" or "label".
     batch_size : int, default=256
         Rows per batch, if `data` is a data set.
     separation : ContaminationEstimate, default=None
@@ -69,13 +76,14 @@ def label_audit(
     Raises
     ------
     ValueError
-        If the data are empty, if labels and predictions differ in shape, or if several outputs leave a choice.
+        If the data are empty, if labels and predictions differ in shape, if several outputs leave a choice, or if a
+        dictionary has no label, or entries that the network does not take.
     TypeError
         If the network does not end in a head of this package.
     """
     from levelhead.audits import Audit
 
-    rows = list(_stream(_bar(_in_order(data, batch_size), progress), model, output))
+    rows = list(_stream(_bar(_in_order(data, batch_size), progress), model, output, label_key))
     if not rows:
         raise ValueError("the data have no batches; give at least one row")
     given, predicted, variance, alpha = (_joined(parts) for parts in zip(*rows, strict=True))
@@ -89,7 +97,7 @@ def _joined(parts: Sequence[Tensor | None]) -> Any:
 
 
 def _in_order(data: Dataset | DataLoader | Iterable[Any], batch_size: int) -> Iterable[Any]:
-    if isinstance(data, Dataset):
+    if isinstance(data, Dataset) or _is_indexed(data):
         ordered: Iterable[Any] = DataLoader(data, batch_size=batch_size)
         return ordered
     if not isinstance(data, DataLoader) or isinstance(data.dataset, IterableDataset):
@@ -106,7 +114,25 @@ def _in_order(data: Dataset | DataLoader | Iterable[Any], batch_size: int) -> It
     return in_order
 
 
-def _stream(batches: Iterable[Any], model: nn.Module, output: int | None) -> Iterator[_Rows]:
+def _is_indexed(data: Any) -> bool:
+    """Whether it is a data set although it says nothing of it, as Hugging Face's; a list holds batches."""
+    has_items = hasattr(data, "__getitem__") and hasattr(data, "__len__")
+    return has_items and not isinstance(data, DataLoader | Sequence)
+
+
+def _named(parameters: Any, model: nn.Module) -> Any:
+    """Parameters by name, if they come as one tensor from a head that was made to return one."""
+    if isinstance(parameters, Tensor):
+        for head in model.modules():
+            if isinstance(head, GCPHead | NormalHead) and head.as_tensor:
+                kind = GCPParameters if isinstance(head, GCPHead) else NormalParameters
+                return kind.from_tensor(parameters)
+    return parameters
+
+
+def _stream(
+    batches: Iterable[Any], model: nn.Module, output: int | None, label_key: str | None
+) -> Iterator[_Rows]:
     """Pass every batch through the model, on its device; restore the mode of every module afterwards."""
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
     modes = [(module, module.training) for module in model.modules()]
@@ -114,8 +140,8 @@ def _stream(batches: Iterable[Any], model: nn.Module, output: int | None) -> Ite
     try:
         with torch.inference_mode():
             for batch in batches:
-                *inputs, label = (_to(part, device) for part in batch)
-                yield _rows(label, model(*inputs), output)
+                label, parameters = answer(model, batch, label_key, device)
+                yield _rows(label, _named(parameters, model), output)
     finally:
         for module, training in modes:
             module.training = training
@@ -145,16 +171,6 @@ def _column(values: Tensor, like: Tensor, output: int | None) -> Tensor:
     if output is None and table.shape[1] != 1:
         raise ValueError(f"the model has {table.shape[1]} outputs; choose one to audit, as in output=0")
     return table[:, output or 0]
-
-
-def _to(part: Any, device: torch.device) -> Any:
-    if isinstance(part, Tensor):
-        return part.to(device)
-    if isinstance(part, dict):
-        return {key: _to(value, device) for key, value in part.items()}
-    if isinstance(part, list | tuple):
-        return [_to(value, device) for value in part]
-    return part
 
 
 def _bar(batches: Iterable[Any], progress: bool | None) -> Iterator[Any]:

@@ -1,11 +1,16 @@
 """Predictions as `torch.distributions`: Student's t with `cdf` and `icdf`, and mixtures over ensembles."""
 
+import math
+
 import torch
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, MixtureSameFamily
 
 from levelhead.torch import _student
 from levelhead.torch.special import working_dtype
+
+# Half of them are halvings, which leave 2⁻¹⁶ and 2⁻³² of the interval; Newton's steps do the rest.
+_SEARCH_STEPS = {torch.float32: 32, torch.float64: 64}
 
 
 class StudentT(torch.distributions.StudentT):
@@ -93,7 +98,75 @@ class StudentT(torch.distributions.StudentT):
         return standard, dof
 
 
-def mixture(members: Distribution) -> MixtureSameFamily:
+class Mixture(MixtureSameFamily):
+    """PyTorch's mixture of one family, with the quantile function that it lacks.
+
+    Any mixture of univariate distributions will do whose members have `cdf`, `icdf` and `log_prob`.
+
+    Parameters
+    ----------
+    mixture_distribution : torch.distributions.Categorical
+        Weights of the members.
+    component_distribution : torch.distributions.Distribution
+        The members, along the last axis of their batch.
+    validate_args : bool, default=None
+        Whether PyTorch checks the arguments.
+
+    Examples
+    --------
+    >>> members = torch.distributions.Normal(torch.tensor([-1.0, 1.0]), torch.tensor([0.5, 0.5]))
+    >>> mixture(members).icdf(torch.tensor([0.0, 0.5, 1.0]))
+    tensor([-inf, 0., inf])
+    """
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Quantile of a probability, twice differentiable in the probability and in every parameter.
+
+        It lies between the smallest and the largest quantile of the members; its `cdf` is `value` to rounding.
+
+        Parameters
+        ----------
+        value : Tensor
+            Probabilities from 0 to 1.
+
+        Returns
+        -------
+        Tensor
+            Quantiles; −∞ and ∞ at 0 and 1, NaN outside.
+        """
+        dtype = working_dtype(self.component_distribution.mean, value)
+        p = value.to(dtype)
+        # Members whose probability is 0 everywhere still bound the search, which only costs steps.
+        with torch.no_grad():
+            ends = self.component_distribution.icdf(p.unsqueeze(-1)).to(dtype)
+            lower, upper = ends.amin(-1), ends.amax(-1)
+            p, lower, upper = torch.broadcast_tensors(p, lower, upper)
+            usable = lower.isfinite() & upper.isfinite()
+            lower, upper = (torch.where(usable, end, 0.0) for end in (lower, upper))
+            found = self._search(p, lower, upper)
+        for _ in range(2):  # changes no digit; one step carries the first derivatives, two the second
+            step = (self.cdf(found) - p) / self._density(found)
+            found = torch.minimum(torch.maximum(found - step, lower), upper)
+        beyond = torch.where(p == 0, -math.inf, torch.where(p == 1, math.inf, math.nan))
+        return torch.where(usable, found, beyond)
+
+    def _search(self, p: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+        """Newton's step and halving in turn: the first is fast near the solution, the second safe elsewhere."""
+        x = (lower + upper) / 2
+        for turn in range(_SEARCH_STEPS[x.dtype]):
+            excess = self.cdf(x) - p
+            lower, upper = torch.where(excess < 0, x, lower), torch.where(excess > 0, x, upper)
+            newton = x - excess / self._density(x)
+            middle = (lower + upper) / 2
+            inside = (newton >= lower) & (newton <= upper)
+            x = torch.where(excess == 0, x, torch.where(inside, newton, middle) if turn % 2 else middle)
+        return x
+
+    def _density(self, x: Tensor) -> Tensor:
+        return torch.exp(self.log_prob(x)).clamp(min=torch.finfo(x.dtype).tiny)
+
+
+def mixture(members: Distribution) -> Mixture:
     """The equal-weight mixture over the members of an ensemble.
 
     Parameters
@@ -103,7 +176,7 @@ def mixture(members: Distribution) -> MixtureSameFamily:
 
     Returns
     -------
-    torch.distributions.MixtureSameFamily
+    Mixture
         The mixture, without that axis.
     """
     last = type(members)(
@@ -112,4 +185,4 @@ def mixture(members: Distribution) -> MixtureSameFamily:
     )
     shape = last.batch_shape
     device = last.mean.device
-    return MixtureSameFamily(Categorical(logits=torch.zeros(shape, device=device)), last, validate_args=False)
+    return Mixture(Categorical(logits=torch.zeros(shape, device=device)), last, validate_args=False)

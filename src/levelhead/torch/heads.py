@@ -26,7 +26,12 @@ class _Head(nn.Module):
     n_parameters: int
 
     def __init__(
-        self, in_features: int, out_features: int, device: Device = None, dtype: torch.dtype | None = None
+        self,
+        in_features: int,
+        out_features: int,
+        as_tensor: bool = False,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         for name, value in (("in_features", in_features), ("out_features", out_features)):
@@ -34,6 +39,7 @@ class _Head(nn.Module):
                 raise ValueError(f"{name} is {value}; give at least 1")
         self.in_features = in_features
         self.out_features = out_features
+        self.as_tensor = as_tensor
         self.linear = nn.Linear(in_features, self.n_parameters * out_features, device=device, dtype=dtype)
         self.register_buffer("location", torch.zeros(out_features, device=device, dtype=dtype))
         self.register_buffer("scale", torch.ones(out_features, device=device, dtype=dtype))
@@ -120,6 +126,9 @@ class GCPHead(_Head):
         residuals are exactly 0.
     nu_floor : float, default=1e-6
         Added to the softplus of ν.
+    as_tensor : bool, default=False
+        Whether to return one tensor, with the parameters side by side along the last axis, for libraries that want
+        one. Losses and `prognosis` take it too.
     device : torch.device or str, default=None
         Device of the weights.
     dtype : torch.dtype, default=None
@@ -147,10 +156,11 @@ class GCPHead(_Head):
         alpha_floor: float = 0.1,
         beta_floor: float = 1e-6,
         nu_floor: float = 1e-6,
+        as_tensor: bool = False,
         device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(in_features, out_features, device, dtype)
+        super().__init__(in_features, out_features, as_tensor, device, dtype)
         for name, floor in (("alpha", alpha_floor), ("beta", beta_floor), ("nu", nu_floor)):
             if not floor >= 0:
                 raise ValueError(f"{name}_floor is {floor}; it must not be negative")
@@ -170,7 +180,7 @@ class GCPHead(_Head):
         ]
         self._start(0.0, *links)
 
-    def forward(self, features: Tensor) -> GCPParameters:
+    def forward(self, features: Tensor) -> GCPParameters | Tensor:
         """Parameters from features.
 
         Parameters
@@ -180,10 +190,11 @@ class GCPHead(_Head):
 
         Returns
         -------
-        GCPParameters
-            Tensors of shape (…, out_features).
+        GCPParameters or Tensor
+            Tensors of shape (…, out_features); one of shape (…, 4·out_features) with `as_tensor=True`.
         """
-        return self.link(self.linear(features))
+        parameters = self.link(self.linear(features))
+        return parameters.to_tensor() if self.as_tensor else parameters
 
     def link(self, raw: Tensor) -> GCPParameters:
         """Parameters from raw outputs, for a network with its own last layer.
@@ -218,6 +229,9 @@ class NormalHead(_Head):
         Number of targets. Parameters have the shape (…, out_features), and so must the targets.
     variance_floor : float, default=1e-6
         Added to the softplus of the variance, in units of the squared target scale.
+    as_tensor : bool, default=False
+        Whether to return one tensor, with the parameters side by side along the last axis, for libraries that want
+        one. Losses and `prognosis` take it too.
     device : torch.device or str, default=None
         Device of the weights.
     dtype : torch.dtype, default=None
@@ -237,10 +251,11 @@ class NormalHead(_Head):
         out_features: int = 1,
         *,
         variance_floor: float = 1e-6,
+        as_tensor: bool = False,
         device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(in_features, out_features, device, dtype)
+        super().__init__(in_features, out_features, as_tensor, device, dtype)
         if not variance_floor >= 0:
             raise ValueError(f"variance_floor is {variance_floor}; it must not be negative")
         self.variance_floor = variance_floor
@@ -252,7 +267,7 @@ class NormalHead(_Head):
         variance = max(1.0, 2 * self.variance_floor)
         self._start(0.0, _softplus_inverse(variance - self.variance_floor))
 
-    def forward(self, features: Tensor) -> NormalParameters:
+    def forward(self, features: Tensor) -> NormalParameters | Tensor:
         """Parameters from features.
 
         Parameters
@@ -262,10 +277,11 @@ class NormalHead(_Head):
 
         Returns
         -------
-        NormalParameters
-            Tensors of shape (…, out_features).
+        NormalParameters or Tensor
+            Tensors of shape (…, out_features); one of shape (…, 2·out_features) with `as_tensor=True`.
         """
-        return self.link(self.linear(features))
+        parameters = self.link(self.linear(features))
+        return parameters.to_tensor() if self.as_tensor else parameters
 
     def link(self, raw: Tensor) -> NormalParameters:
         """Parameters from raw outputs, for a network with its own last layer.

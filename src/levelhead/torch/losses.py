@@ -2,21 +2,23 @@
 
 Each takes the parameters that a head returns, and targets of the same shape. Nothing is broadcast: a target of shape
 (n,) against parameters (n, 1) would silently become (n, n). All are computed in logarithms of scales, in single
-precision at least, and have finite values and gradients for residuals up to 1e15 and beyond.
+precision at least, and have finite values and gradients for residuals up to 1e15 and beyond. None of them waits for a
+device: no value is copied between host and device.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from levelhead.torch._labels import NanPolicy, Reduction, known_options, one_of, presence, reduce, separate
 from levelhead.torch.parameters import GCPParameters, NormalParameters
 from levelhead.torch.special import log1p_square, log_gamma_ratio, working_dtype
 
 Form = Literal["student", "kl"]
-Reduction = Literal["mean", "sum", "none"]
 
 # Scales are limited to at least the first number, residuals to the second, and scaled residuals that are squared
 # to the third: no product of them overflows, and no 0·∞ occurs in a gradient.
@@ -24,17 +26,19 @@ _LIMITS = {torch.float32: (1e-18, 1e18, 1e15), torch.float64: (1e-100, 1e150, 1e
 
 
 def gcp_loss(
-    parameters: GCPParameters | Sequence[Tensor],
+    parameters: GCPParameters | Sequence[Tensor] | Tensor,
     target: Tensor,
     *,
     form: Form = "student",
     reduction: Reduction = "mean",
+    weight: Tensor | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> Tensor:
     """The GCP loss.
 
     Parameters
     ----------
-    parameters : GCPParameters or sequence of Tensor
+    parameters : GCPParameters, sequence of Tensor, or Tensor
         m, ν, α, β, as a `GCPHead` returns them.
     target : Tensor
         Labels, of the shape of each parameter.
@@ -42,7 +46,11 @@ def gcp_loss(
         "student" is −ln t(y) (Algorithm 2), "kl" is K, equation (11) (Algorithm 1). Both have the same gradient. The
         value of "kl" does not measure progress; monitor "student".
     reduction : {"mean", "sum", "none"}, default="mean"
-        How the losses of all labels are combined.
+        How the losses of all labels are combined. The mean is weighted; without any label it is 0.
+    weight : Tensor, default=None
+        Weight of each label, at least 0, of the shape of `target`. By default all weigh the same.
+    nan_policy : {"raise", "omit"}, default="raise"
+        What to do with labels that are NaN: raise an error, or leave them out. `torch.func.vmap` allows no check.
 
     Returns
     -------
@@ -52,32 +60,38 @@ def gcp_loss(
     Raises
     ------
     ValueError
-        If shapes differ, or a name is not known.
+        If shapes differ, a label is NaN, a weight is negative, or a name is not known.
     """
-    _one_of("form", form, ("student", "kl"))
-    function = _student if form == "student" else _kl
-    return _reduce(function(*_prepare(("m", "nu", "alpha", "beta"), parameters, target)), reduction)
+    one_of("form", form, ("student", "kl"))
+    each = _student if form == "student" else _kl
+    return _combined(each, ("m", "nu", "alpha", "beta"), parameters, target, reduction, weight, nan_policy)
 
 
 def beta_divergence_loss(
-    parameters: NormalParameters | Sequence[Tensor],
+    parameters: NormalParameters | Sequence[Tensor] | Tensor,
     target: Tensor,
     *,
     beta: float,
     reduction: Reduction = "mean",
+    weight: Tensor | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> Tensor:
     """The β-divergence `−(1+β)/β · p(y)^β + ∫p^(1+β)` for p = N(μ, V).
 
     Parameters
     ----------
-    parameters : NormalParameters or sequence of Tensor
+    parameters : NormalParameters, sequence of Tensor, or Tensor
         Mean and variance, as a `NormalHead` returns them.
     target : Tensor
         Labels, of the shape of each parameter.
     beta : float
         β > 0; larger values give outliers less weight.
     reduction : {"mean", "sum", "none"}, default="mean"
-        How the losses of all labels are combined.
+        How the losses of all labels are combined. The mean is weighted; without any label it is 0.
+    weight : Tensor, default=None
+        Weight of each label, at least 0, of the shape of `target`. By default all weigh the same.
+    nan_policy : {"raise", "omit"}, default="raise"
+        What to do with labels that are NaN: raise an error, or leave them out. `torch.func.vmap` allows no check.
 
     Returns
     -------
@@ -87,36 +101,37 @@ def beta_divergence_loss(
     Raises
     ------
     ValueError
-        If shapes differ, β is not positive, or the reduction is not known.
+        If shapes differ, a label is NaN, a weight is negative, β is not positive, or a name is not known.
     """
-    _positive("beta", beta)
-    y, mu, variance = _prepare(("mean", "variance"), parameters, target)
-    r, log_variance = _scaled(y, mu, variance)
-    log_peak = -beta / 2 * (math.log(2 * math.pi) + log_variance)
-    power = torch.exp(log_peak - beta / 2 * r**2)  # p(y)^β
-    integral = torch.exp(log_peak) / math.sqrt(1 + beta)  # ∫ p^(1+β)
-    return _reduce(-(1 + beta) / beta * power + integral, reduction)
+    each = partial(_beta_divergence, _positive("beta", beta))
+    return _combined(each, ("mean", "variance"), parameters, target, reduction, weight, nan_policy)
 
 
 def gamma_divergence_loss(
-    parameters: NormalParameters | Sequence[Tensor],
+    parameters: NormalParameters | Sequence[Tensor] | Tensor,
     target: Tensor,
     *,
     gamma: float,
     reduction: Reduction = "mean",
+    weight: Tensor | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> Tensor:
     """The γ-divergence `−(1+γ)/γ · p(y)^γ / (∫p^(1+γ))^(γ/(1+γ))` for p = N(μ, V).
 
     Parameters
     ----------
-    parameters : NormalParameters or sequence of Tensor
+    parameters : NormalParameters, sequence of Tensor, or Tensor
         Mean and variance, as a `NormalHead` returns them.
     target : Tensor
         Labels, of the shape of each parameter.
     gamma : float
         γ > 0; larger values give outliers less weight.
     reduction : {"mean", "sum", "none"}, default="mean"
-        How the losses of all labels are combined.
+        How the losses of all labels are combined. The mean is weighted; without any label it is 0.
+    weight : Tensor, default=None
+        Weight of each label, at least 0, of the shape of `target`. By default all weigh the same.
+    nan_policy : {"raise", "omit"}, default="raise"
+        What to do with labels that are NaN: raise an error, or leave them out. `torch.func.vmap` allows no check.
 
     Returns
     -------
@@ -126,17 +141,49 @@ def gamma_divergence_loss(
     Raises
     ------
     ValueError
-        If shapes differ, γ is not positive, or the reduction is not known.
+        If shapes differ, a label is NaN, a weight is negative, γ is not positive, or a name is not known.
     """
-    _positive("gamma", gamma)
-    y, mu, variance = _prepare(("mean", "variance"), parameters, target)
-    r, log_variance = _scaled(y, mu, variance)
-    kappa = gamma / (1 + gamma)
-    log_peak = -kappa / 2 * (math.log(2 * math.pi / (1 + gamma)) + log_variance)
-    return _reduce(-torch.exp(log_peak - gamma / 2 * r**2) / kappa, reduction)
+    each = partial(_gamma_divergence, _positive("gamma", gamma))
+    return _combined(each, ("mean", "variance"), parameters, target, reduction, weight, nan_policy)
 
 
-class GCPLoss(nn.Module):
+class _Loss(nn.Module):
+    """A loss as a module: it keeps the options and calls the function of its class."""
+
+    def __init__(self, reduction: Reduction, nan_policy: NanPolicy) -> None:
+        super().__init__()
+        known_options(reduction, nan_policy)
+        self.reduction: Reduction = reduction
+        self.nan_policy: NanPolicy = nan_policy
+
+    def forward(
+        self, parameters: Sequence[Tensor] | Tensor, target: Tensor, weight: Tensor | None = None
+    ) -> Tensor:
+        """The loss of a head's parameters at the targets.
+
+        Parameters
+        ----------
+        parameters : GCPParameters, NormalParameters, sequence of Tensor, or Tensor
+            The output of the head.
+        target : Tensor
+            Labels, of the shape of each parameter.
+        weight : Tensor, default=None
+            Weight of each label, at least 0, of the shape of `target`.
+
+        Returns
+        -------
+        Tensor
+            A scalar; of the shape of `target` for the reduction "none".
+        """
+        return self._loss(
+            parameters, target, reduction=self.reduction, weight=weight, nan_policy=self.nan_policy
+        )
+
+    def _loss(self, parameters: Sequence[Tensor] | Tensor, target: Tensor, **options: Any) -> Tensor:
+        raise NotImplementedError
+
+
+class GCPLoss(_Loss):
     """`gcp_loss` as a module, for a `GCPHead`: `GCPLoss()(network(x), y)`.
 
     Parameters
@@ -145,6 +192,8 @@ class GCPLoss(nn.Module):
         See `gcp_loss`.
     reduction : {"mean", "sum", "none"}, default="mean"
         How the losses of all labels are combined.
+    nan_policy : {"raise", "omit"}, default="raise"
+        What to do with labels that are NaN: raise an error, or leave them out.
 
     Raises
     ------
@@ -152,31 +201,18 @@ class GCPLoss(nn.Module):
         If a name is not known.
     """
 
-    def __init__(self, form: Form = "student", reduction: Reduction = "mean") -> None:
-        super().__init__()
-        _one_of("form", form, ("student", "kl"))
+    def __init__(
+        self, form: Form = "student", reduction: Reduction = "mean", nan_policy: NanPolicy = "raise"
+    ) -> None:
+        super().__init__(reduction, nan_policy)
+        one_of("form", form, ("student", "kl"))
         self.form: Form = form
-        self.reduction: Reduction = _known(reduction)
 
-    def forward(self, parameters: GCPParameters | Sequence[Tensor], target: Tensor) -> Tensor:
-        """The loss of the parameters m, ν, α, β at the targets.
-
-        Parameters
-        ----------
-        parameters : GCPParameters or sequence of Tensor
-            m, ν, α, β, as a `GCPHead` returns them.
-        target : Tensor
-            Labels, of the shape of each parameter.
-
-        Returns
-        -------
-        Tensor
-            A scalar; of the shape of `target` for the reduction "none".
-        """
-        return gcp_loss(parameters, target, form=self.form, reduction=self.reduction)
+    def _loss(self, parameters: Sequence[Tensor] | Tensor, target: Tensor, **options: Any) -> Tensor:
+        return gcp_loss(parameters, target, form=self.form, **options)
 
 
-class BetaDivergenceLoss(nn.Module):
+class BetaDivergenceLoss(_Loss):
     """`beta_divergence_loss` as a module, for a `NormalHead`.
 
     Parameters
@@ -185,37 +221,24 @@ class BetaDivergenceLoss(nn.Module):
         β > 0; larger values give outliers less weight.
     reduction : {"mean", "sum", "none"}, default="mean"
         How the losses of all labels are combined.
+    nan_policy : {"raise", "omit"}, default="raise"
+        What to do with labels that are NaN: raise an error, or leave them out.
 
     Raises
     ------
     ValueError
-        If β is not positive or the reduction is not known.
+        If β is not positive or a name is not known.
     """
 
-    def __init__(self, beta: float, reduction: Reduction = "mean") -> None:
-        super().__init__()
+    def __init__(self, beta: float, reduction: Reduction = "mean", nan_policy: NanPolicy = "raise") -> None:
+        super().__init__(reduction, nan_policy)
         self.beta = _positive("beta", beta)
-        self.reduction: Reduction = _known(reduction)
 
-    def forward(self, parameters: NormalParameters | Sequence[Tensor], target: Tensor) -> Tensor:
-        """The loss of mean and variance at the targets.
-
-        Parameters
-        ----------
-        parameters : NormalParameters or sequence of Tensor
-            Mean and variance, as a `NormalHead` returns them.
-        target : Tensor
-            Labels, of the shape of each parameter.
-
-        Returns
-        -------
-        Tensor
-            A scalar; of the shape of `target` for the reduction "none".
-        """
-        return beta_divergence_loss(parameters, target, beta=self.beta, reduction=self.reduction)
+    def _loss(self, parameters: Sequence[Tensor] | Tensor, target: Tensor, **options: Any) -> Tensor:
+        return beta_divergence_loss(parameters, target, beta=self.beta, **options)
 
 
-class GammaDivergenceLoss(nn.Module):
+class GammaDivergenceLoss(_Loss):
     """`gamma_divergence_loss` as a module, for a `NormalHead`.
 
     Parameters
@@ -224,34 +247,52 @@ class GammaDivergenceLoss(nn.Module):
         γ > 0; larger values give outliers less weight.
     reduction : {"mean", "sum", "none"}, default="mean"
         How the losses of all labels are combined.
+    nan_policy : {"raise", "omit"}, default="raise"
+        What to do with labels that are NaN: raise an error, or leave them out.
 
     Raises
     ------
     ValueError
-        If γ is not positive or the reduction is not known.
+        If γ is not positive or a name is not known.
     """
 
-    def __init__(self, gamma: float, reduction: Reduction = "mean") -> None:
-        super().__init__()
+    def __init__(self, gamma: float, reduction: Reduction = "mean", nan_policy: NanPolicy = "raise") -> None:
+        super().__init__(reduction, nan_policy)
         self.gamma = _positive("gamma", gamma)
-        self.reduction: Reduction = _known(reduction)
 
-    def forward(self, parameters: NormalParameters | Sequence[Tensor], target: Tensor) -> Tensor:
-        """The loss of mean and variance at the targets.
+    def _loss(self, parameters: Sequence[Tensor] | Tensor, target: Tensor, **options: Any) -> Tensor:
+        return gamma_divergence_loss(parameters, target, gamma=self.gamma, **options)
 
-        Parameters
-        ----------
-        parameters : NormalParameters or sequence of Tensor
-            Mean and variance, as a `NormalHead` returns them.
-        target : Tensor
-            Labels, of the shape of each parameter.
 
-        Returns
-        -------
-        Tensor
-            A scalar; of the shape of `target` for the reduction "none".
-        """
-        return gamma_divergence_loss(parameters, target, gamma=self.gamma, reduction=self.reduction)
+def _combined(
+    each: Callable[..., Tensor],
+    names: tuple[str, ...],
+    parameters: Sequence[Tensor] | Tensor,
+    target: Tensor,
+    reduction: Reduction,
+    weight: Tensor | None,
+    nan_policy: NanPolicy,
+) -> Tensor:
+    """Check everything, compute the loss of each label, and combine them."""
+    known_options(reduction, nan_policy)
+    separated = separate(names, parameters, target)
+    present = presence(target, weight, nan_policy)
+    return reduce(each(*_prepare(separated, target, nan_policy)), reduction, present)
+
+
+def _beta_divergence(beta: float, y: Tensor, mu: Tensor, variance: Tensor) -> Tensor:
+    r, log_variance = _scaled(y, mu, variance)
+    log_peak = -beta / 2 * (math.log(2 * math.pi) + log_variance)
+    power = torch.exp(log_peak - beta / 2 * r**2)  # p(y)^β
+    integral = torch.exp(log_peak) / math.sqrt(1 + beta)  # ∫ p^(1+β)
+    return -(1 + beta) / beta * power + integral
+
+
+def _gamma_divergence(gamma: float, y: Tensor, mu: Tensor, variance: Tensor) -> Tensor:
+    r, log_variance = _scaled(y, mu, variance)
+    kappa = gamma / (1 + gamma)
+    log_peak = -kappa / 2 * (math.log(2 * math.pi / (1 + gamma)) + log_variance)
+    return -torch.exp(log_peak - gamma / 2 * r**2) / kappa
 
 
 def _student(y: Tensor, m: Tensor, nu: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
@@ -301,40 +342,17 @@ def _scaled(y: Tensor, mu: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
     return r.clamp(-largest, largest), log_variance
 
 
-def _prepare(names: tuple[str, ...], parameters: Sequence[Tensor], target: Tensor) -> tuple[Tensor, ...]:
-    """Target and parameters in one precision and of one shape, the positive ones above their limit."""
-    if isinstance(parameters, Tensor) or len(parameters) != len(names):
-        given = "one tensor" if isinstance(parameters, Tensor) else f"{len(parameters)} tensors"
-        raise ValueError(
-            f"the loss needs the tensors {', '.join(names)}, as a head returns them; got {given}"
-        )
-    for name, parameter in zip(names, parameters, strict=True):
-        if parameter.shape != target.shape:
-            raise ValueError(
-                f"target has shape {tuple(target.shape)} but {name} has {tuple(parameter.shape)}; nothing is "
-                "broadcast: reshape the target (for one output, target.unsqueeze(-1))"
-            )
+def _prepare(parameters: Sequence[Tensor], target: Tensor, nan_policy: NanPolicy) -> tuple[Tensor, ...]:
+    """Target and parameters in one precision, the positive ones above their limit."""
     dtype = working_dtype(*parameters)
     smallest = _LIMITS[dtype][0]
     location, *positive = (parameter.to(dtype) for parameter in parameters)
-    return (target.to(dtype), location, *(p.clamp(min=smallest) for p in positive))
-
-
-def _reduce(loss: Tensor, reduction: Reduction) -> Tensor:
-    _known(reduction)
-    if reduction == "none":
-        return loss
-    return loss.mean() if reduction == "mean" else loss.sum()
-
-
-def _known(reduction: Reduction) -> Reduction:
-    _one_of("reduction", reduction, ("mean", "sum", "none"))
-    return reduction
-
-
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}")
+    y = target.to(dtype)
+    if nan_policy == "omit":
+        y = torch.where(
+            y.isnan(), location.detach(), y
+        )  # their weight is 0, and 0 times a gradient must be 0
+    return (y, location, *(p.clamp(min=smallest) for p in positive))
 
 
 def _positive(name: str, value: float) -> float:

@@ -22,6 +22,17 @@ def _as_tuples_are(cls: Any) -> Any:
     return cls
 
 
+def _blocks(tensor: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+    """One block of the last axis per name."""
+    if tensor.ndim == 0 or tensor.shape[-1] % len(names):
+        raise ValueError(
+            f"the tensor has shape {tuple(tensor.shape)}; its last axis must hold {', '.join(names)}, that is "
+            f"{len(names)} numbers per output"
+        )
+    blocks: tuple[Tensor, ...] = tensor.chunk(len(names), dim=-1)
+    return blocks
+
+
 @_as_tuples_are
 class GCPParameters(NamedTuple):
     """m, ν, α, β of the normal-gamma prior on the label of every row, in tensors of one shape.
@@ -42,6 +53,37 @@ class GCPParameters(NamedTuple):
     nu: Tensor
     alpha: Tensor
     beta: Tensor
+
+    @classmethod
+    def from_tensor(cls, tensor: Tensor) -> "GCPParameters":
+        """Split one tensor, as a head with `as_tensor=True` returns it.
+
+        Parameters
+        ----------
+        tensor : Tensor of shape (…, 4·out_features)
+            m, ν, α, β, side by side.
+
+        Returns
+        -------
+        GCPParameters
+            Tensors of shape (…, out_features).
+
+        Raises
+        ------
+        ValueError
+            If the last axis is not a multiple of 4.
+        """
+        return cls(*_blocks(tensor, cls._fields))
+
+    def to_tensor(self) -> Tensor:
+        """Join the parameters to one tensor, for libraries that want one.
+
+        Returns
+        -------
+        Tensor of shape (…, 4·out_features)
+            m, ν, α, β, side by side.
+        """
+        return torch.cat(tuple(self), dim=-1)
 
     @property
     def sigma(self) -> Tensor:
@@ -85,6 +127,37 @@ class NormalParameters(NamedTuple):
     mean: Tensor
     variance: Tensor
 
+    @classmethod
+    def from_tensor(cls, tensor: Tensor) -> "NormalParameters":
+        """Split one tensor, as a head with `as_tensor=True` returns it.
+
+        Parameters
+        ----------
+        tensor : Tensor of shape (…, 2·out_features)
+            Mean and variance, side by side.
+
+        Returns
+        -------
+        NormalParameters
+            Tensors of shape (…, out_features).
+
+        Raises
+        ------
+        ValueError
+            If the last axis is not a multiple of 2.
+        """
+        return cls(*_blocks(tensor, cls._fields))
+
+    def to_tensor(self) -> Tensor:
+        """Join the parameters to one tensor, for libraries that want one.
+
+        Returns
+        -------
+        Tensor of shape (…, 2·out_features)
+            Mean and variance, side by side.
+        """
+        return torch.cat(tuple(self), dim=-1)
+
     def clean(self) -> Normal:
         """Distribution of the clean label: N(μ, V).
 
@@ -115,12 +188,12 @@ class Prognosis(NamedTuple):
     student_variance: Tensor
 
 
-def prognosis(parameters: GCPParameters) -> Prognosis:
+def prognosis(parameters: GCPParameters | Tensor) -> Prognosis:
     """Compute mean and variance of the clean labels: `V_p = σ/(α − A(α))`; `V_St = σ/(α−1)`, ∞ for α ≤ 1.
 
     Parameters
     ----------
-    parameters : GCPParameters
+    parameters : GCPParameters or Tensor
         m, ν, α, β, as a `GCPHead` returns them.
 
     Returns
@@ -128,7 +201,8 @@ def prognosis(parameters: GCPParameters) -> Prognosis:
     Prognosis
         Tensors of the same shape.
     """
-    m, nu, alpha, beta = parameters
+    named = GCPParameters.from_tensor(parameters) if isinstance(parameters, Tensor) else parameters
+    m, nu, alpha, beta = named
     sigma = beta * (nu + 1) / nu  # eq. (4)
     heavy = alpha <= 1
     excess = torch.where(heavy, 1.0, alpha - 1)
@@ -139,12 +213,12 @@ def prognosis(parameters: GCPParameters) -> Prognosis:
 class PrognosisLayer(nn.Module):
     """`prognosis` as the last layer of a network, for export or serving."""
 
-    def forward(self, parameters: GCPParameters) -> Prognosis:
+    def forward(self, parameters: GCPParameters | Tensor) -> Prognosis:
         """Compute mean and variances.
 
         Parameters
         ----------
-        parameters : GCPParameters
+        parameters : GCPParameters or Tensor
             m, ν, α, β, as a `GCPHead` returns them.
 
         Returns

@@ -68,7 +68,8 @@ def working_dtype(*tensors: Tensor) -> torch.dtype:
 def _series(name: str, alpha: Tensor) -> Tensor:
     """The polynomial of that name: for a minibatch all powers at once, else by Horner's rule."""
     x = 1 - 4 / (alpha + 2)
-    if alpha.numel() <= _MINIBATCH and alpha.device.type == "cpu" and not torch.compiler.is_compiling():
+    # Asked first whether it is compiled: a question about the size would fix the size in an exported program.
+    if not torch.compiler.is_compiling() and alpha.device.type == "cpu" and alpha.numel() <= _MINIBATCH:
         coefficients = _TENSORS[alpha.dtype][name]
         x = x + _NUDGE[x.dtype] * (x == 0)
         return (coefficients * x.unsqueeze(-1) ** _EXPONENTS[-len(coefficients) :]).sum(-1)

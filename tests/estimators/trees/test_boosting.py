@@ -12,6 +12,7 @@ pytest.importorskip("lightgbm")
 from levelhead import GCPBoostingRegressor, load, metrics, save
 from levelhead.contamination import Replaced
 from levelhead.datasets import heteroscedastic
+from levelhead.estimators._out_of_fold import Folds
 from levelhead.estimators.trees import boosting, growing
 from levelhead.estimators.trees.growing import Shape, fisher_step
 from levelhead.persistence import ModelFileError
@@ -98,7 +99,7 @@ def test_no_leaf_of_the_scale_stands_on_few_labels():
     y = X[:, 0] + rng.standard_t(2, size=300)
     fold = rng.integers(0, 5, 300)
     growth = GCPBoostingRegressor(max_iter=400, n_jobs=1).fit(X, y)._growth(300)
-    grown = growing.grow(X, y, np.ones(300), fold, growth, seed=0)
+    grown = growing.grow(X, y, np.ones(300), Folds(fold, fold[:, None] != np.arange(5)), growth, seed=0)
     for k, forest in enumerate(grown.scale_forests):
         leaves = forest._booster.predict(X[fold != k][:, forest._features], pred_leaf=True)
         assert min(np.unique(tree, return_counts=True)[1].min() for tree in leaves.T) >= 20
@@ -109,8 +110,8 @@ def test_the_more_labels_are_wrong_the_larger_the_leaves_of_the_scale(monkeypatc
     monkeypatch.setattr(
         growing,
         "grow",
-        lambda *given, growth, seed: (
-            rows.append(growth.rows_in_scale_leaf) or grow(*given, growth=growth, seed=seed)
+        lambda *given, growth, **more: (
+            rows.append(growth.rows_in_scale_leaf) or grow(*given, growth=growth, **more)
         ),
     )
     data = heteroscedastic(600, random_state=0)

@@ -18,19 +18,19 @@ def specs():
 
 
 def test_every_cell_of_the_paper_and_the_yardstick(specs):
-    cells = Counter((s.dataset, float(s.share), m) for s in specs for m in (s.method, s.student) if m)
+    cells = Counter((s.dataset, s.contamination, m) for s in specs for m in (s.method, s.student) if m)
     assert set(cells.values()) == {50}
     assert set(table1()) <= set(cells)
     assert {m for _, _, m in set(cells) - set(table1())} == {"Gaussian"}
     assert len({s.digest for s in specs}) == len(specs) == 9500
     assert len(set(SEEDS)) == 50
-    assert {s.contamination for s in specs} == {Replaced(spread=10.0)}
+    assert {s.kind for s in specs} == {Replaced(spread=10.0)}
     assert {(s.test_size, s.validation_size) for s in specs} == {(0.05, 0.0)}
 
 
 def test_one_fit_for_both_variances_of_gcp():
     for methods in (["GCP"], ["GCP_St"], ["GCP_St", "GCP"]):
-        [spec] = table1_specs(["boston"], [5], methods, SEEDS[:1])
+        [spec] = table1_specs(["boston"], [0.05], methods, SEEDS[:1])
         assert (spec.method, spec.student) == ("GCP", "GCP_St")
 
 
@@ -80,7 +80,7 @@ def test_beta_bayes_has_its_own_recipe(dataset, noise, epochs):
 def test_other_hyperparameters_stand_beside_the_papers():
     tuned = {("Beta", "yacht"): Hyperparameters(1e-3, 0.1, 500, 0.3)}
     one, other = (
-        next(table1_specs(["yacht"], [5], ["Beta"], [1], hyperparameters=h, label=label))
+        next(table1_specs(["yacht"], [0.05], ["Beta"], [1], hyperparameters=h, label=label))
         for h, label in (({}, "{method}"), (tuned, "{method} (tuned)"))
     )
     assert (one.method, other.method) == ("Beta", "Beta (tuned)")
@@ -88,9 +88,9 @@ def test_other_hyperparameters_stand_beside_the_papers():
     assert other.estimator.beta == 0.3
 
 
-def test_other_contaminations_and_unknown_methods():
-    [spec] = table1_specs(["yacht"], [40], ["Gaussian"], [1], contamination=Cluster())
-    assert spec.contamination == Cluster()
+def test_other_kinds_of_wrong_labels_and_unknown_methods():
+    [spec] = table1_specs(["yacht"], [0.4], ["Gaussian"], [1], kind=Cluster())
+    assert spec.kind == Cluster()
     with pytest.raises(ValueError, match="no method 'GPC'"):
         list(table1_specs(methods=["GPC"]))
 
@@ -100,7 +100,7 @@ def test_other_contaminations_and_unknown_methods():
 def test_a_robust_method_survives_what_bends_the_likelihood():
     """One split of Yacht with short training: wrong labels hurt the Gaussian much more than GCP."""
     short = {("GCP", "yacht"): Hyperparameters(1e-3, 0.1, 60)}
-    specs = table1_specs(["yacht"], [20], ["GCP", "Gaussian"], SEEDS[:1], hyperparameters=short)
+    specs = table1_specs(["yacht"], [0.2], ["GCP", "Gaussian"], SEEDS[:1], hyperparameters=short)
     gcp, gaussian = (run(spec).measures[spec.method] for spec in specs)
     assert gcp.rmse < 0.5 * gaussian.rmse
     assert gcp.auc < 0.5 * gaussian.auc

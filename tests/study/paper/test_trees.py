@@ -18,8 +18,8 @@ def test_the_whole_study_has_a_spec_for_every_cell():
     assert {spec.estimator.n_members for spec in specs if spec.method == "GCPBoost"} == {1}
 
 
-def test_labels_are_spoilt_as_for_the_networks():
-    part = {"datasets": ["yacht"], "shares": [20], "seeds": SEEDS[:1]}
+def test_labels_are_contaminated_as_for_the_networks():
+    part = {"datasets": ["yacht"], "contamination": [0.2], "seeds": SEEDS[:1]}
     (trees,) = boosting_specs(**part, methods=["GCPBoost"])
     (network,) = table1_specs(**part, methods=["GCP"])
     assert trees.stream("contamination") == network.stream("contamination")
@@ -29,8 +29,10 @@ def test_labels_are_spoilt_as_for_the_networks():
 def test_a_run_on_a_table_of_ones_own():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))
-    (first, *_) = boosting_specs(["yacht"], [10], METHODS[:1], SEEDS[:1])
-    spec = Spec(Data("mine", X, np.sign(X[:, 0])), 10, "GCPBoost", 1, first.estimator.set_params(max_iter=20))
+    (first, *_) = boosting_specs(["yacht"], [0.1], METHODS[:1], SEEDS[:1])
+    spec = Spec(
+        Data("mine", X, np.sign(X[:, 0])), 0.1, "GCPBoost", 1, first.estimator.set_params(max_iter=20)
+    )
     rows = split_rows(spec)
     assert np.isfinite(spec.estimator.fit(rows.X, rows.y).predict(rows.X_test)).all()
 
@@ -41,8 +43,8 @@ def test_a_method_that_is_none_is_refused():
 
 
 def test_trees_and_networks_by_name():
-    specs = list(specs_of(["yacht"], [5], ["GCP", "GCPBoost"], SEEDS[:2]))
+    specs = list(specs_of(["yacht"], [0.05], ["GCP", "GCPBoost"], SEEDS[:2]))
     assert [spec.method for spec in specs] == ["GCP", "GCP", "GCPBoost", "GCPBoost"]
-    assert list(specs_of(["yacht"], [5], ["GCPBoost"], SEEDS[:2])) == specs[2:]
+    assert list(specs_of(["yacht"], [0.05], ["GCPBoost"], SEEDS[:2])) == specs[2:]
     with pytest.raises(ValueError, match="GCPBoost has no hyperparameters to choose"):
-        list(specs_of(["yacht"], [5], ["GCPBoost"], SEEDS[:1], label="{method} (tuned)"))
+        list(specs_of(["yacht"], [0.05], ["GCPBoost"], SEEDS[:1], label="{method} (tuned)"))

@@ -123,7 +123,7 @@ def test_a_pocket_below_one_half_is_not_missed() -> None:
         (1e-3, Point(2.3), 3.0),
     ],
 )
-def test_no_finite_equilibrium_is_said_so(epsilon: float, outliers: Population, kurtosis: float) -> None:
+def test_no_finite_equilibrium_is_an_error(epsilon: float, outliers: Population, kurtosis: float) -> None:
     p_c = ContaminatedPopulation(epsilon, TRUTH, outliers)
     assert p_c.kurtosis == pytest.approx(kurtosis, abs=0.01)
     with pytest.raises(ValueError, match="no finite equilibrium up to α = 1e\\+08: the labels have kurtosis"):

@@ -81,7 +81,7 @@ def test_theorem_3_1_without_its_second_order_term_has_rate_two() -> None:
 
 
 @pytest.mark.parametrize("function", [C_go, bifurcating_equilibrium])
-def test_a_missing_fourth_moment_is_said_so(function) -> None:
+def test_a_missing_fourth_moment_is_an_error(function) -> None:
     p_c = ContaminatedPopulation(0.01, TRUTH, Student(3.0, 0.0, 3.0))
     with pytest.raises(ValueError, match=r"moments of the outliers up to order 4, and Student\(dof=3\.0"):
         function(p_c)

@@ -2,7 +2,7 @@
 
 import typer
 
-from levelhead.cli.study.experiments import beyond, corrections, pages, search
+from levelhead.cli.study.experiments import beyond, corrections, search
 from levelhead.cli.study.results import compare, export, figure, page, table
 from levelhead.cli.study.running import run, slice_, status
 
@@ -18,8 +18,8 @@ _EXAMPLES = {
         run,
         [
             "levelhead study run --jobs 2",
-            "levelhead study run --datasets boston,yacht --shares 5 --methods GCP,EnsGCP --splits 10",
-            "levelhead study run --contamination cluster --shares 10,20 --store cluster.db",
+            "levelhead study run --datasets boston,yacht --contamination 0.05 --methods GCP,EnsGCP --splits 10",
+            "levelhead study run --kind cluster --contamination 0.1,0.2 --store cluster.db",
             "levelhead study run --dask tcp://host:8786",
         ],
     ),
@@ -51,7 +51,6 @@ _EXAMPLES = {
             "levelhead study page --from results/table1.csv --curves results/retention_curves.csv --out study.html"
         ],
     ),
-    "pages": (pages, ["levelhead study pages results --out docs --force"]),
     "beyond": (beyond, ["levelhead study beyond --datasets boston,concrete,yacht --splits 10 --jobs 2"]),
     "corrections": (corrections, ["levelhead study corrections --out results/variance_corrections.csv"]),
     "search": (

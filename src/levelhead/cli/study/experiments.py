@@ -1,4 +1,4 @@
-"""`levelhead study beyond`, `search`, `corrections` and `pages`."""
+"""`levelhead study beyond`, `search` and `corrections`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def beyond(
     jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Run experiments beyond the paper: λ = 30 and 40, a one-sided cluster of wrong labels, and swapped labels."""
+    """Run experiments beyond the paper: more wrong labels (30 and 40 %), a one-sided cluster, and swapped labels."""
     from levelhead.study.paper.beyond import beyond_specs
     from levelhead.study.paper.table1 import DATASETS, SEEDS
 
@@ -44,7 +44,7 @@ def search(
     jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Search the hyperparameters of the baselines over the paper's grid, at λ = 5.
+    """Search the hyperparameters of the baselines over the paper's grid, with 5 % wrong labels.
 
     An interrupted search continues where it stopped. The file given by --choices gets one line per method and data
     set; other lines in it are kept. Pass this file to `study run --hyperparameters`.
@@ -85,7 +85,7 @@ def corrections(
     from levelhead.study.paper import variance_corrections as study
 
     output.refuse(out, force=force)
-    total = draws * len(study.SHARES) * len(study.READINGS)
+    total = draws * len(study.CONTAMINATIONS) * len(study.READINGS)
     lines = []
     with screen.bar("fitting") as progress:
         for line in study.ratios(draws=draws):
@@ -98,32 +98,6 @@ def corrections(
         return
     screen.print_line(study.summary(lines, "text"))
     screen.print_line(f"\nWrote {out}.")
-
-
-@screen.command
-def pages(
-    results: study_options.Results,
-    out: study_options.Manual = Path("docs"),
-    force: options.Force = False,
-    as_json: options.Json = False,
-) -> None:
-    """Write the tables and figures of the manual from the CSV files in a folder."""
-    from levelhead.study.paper.pages import write_pages
-
-    output.refuse(out / "tables" / "table1.md", force=force)
-    folder = results if results.is_dir() else results.parent
-    if not (folder / "table1.csv").exists():
-        raise FileNotFoundError(
-            f"{folder / 'table1.csv'} does not exist; create it with "
-            f"levelhead study export --out {folder / 'table1.csv'}"
-        )
-    with screen.busy("writing tables and figures"):
-        written = write_pages(folder, out)
-    if as_json:
-        screen.print_json({"files": [str(path) for path in written]})
-        return
-    for path in written:
-        screen.print_line(f"Wrote {path}.")
 
 
 def _searches(datasets: Sequence[str] | None, methods: Sequence[str]) -> list[tuple[str, str]]:
@@ -142,7 +116,7 @@ def _searched(
     method: str,
     dataset: str,
     splits: int,
-    honest: bool,
+    held_out: bool,
     epochs: int | None,
     store: Path,
     backend: str,
@@ -158,8 +132,8 @@ def _searched(
             store,
             backend,
             seeds=SEEDS[:splits],
-            honest=honest,
+            held_out=held_out,
             epochs=epochs,
             n_jobs=jobs,
         )
-    return grid_search.found(method, dataset, choice, honest=honest, n_splits=splits)
+    return grid_search.found(method, dataset, choice, held_out=held_out, n_splits=splits)

@@ -9,10 +9,15 @@ Datasets = Annotated[
     list[str] | None,
     typer.Option("--datasets", metavar="NAME,…", help="Data sets, separated by commas; default: all."),
 ]
-Shares = Annotated[
+Contamination = Annotated[
     list[str] | None,
-    typer.Option("--shares", metavar="λ,…", help="Percentages λ of wrong labels; default: 0,5,10,15,20."),
+    typer.Option(
+        "--contamination",
+        metavar="FRACTION,…",
+        help="Shares of wrong labels, from 0 to 1; default: 0,0.05,0.1,0.15,0.2.",
+    ),
 ]
+OldShares = Annotated[list[str] | None, typer.Option("--shares", hidden=True)]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
@@ -29,20 +34,22 @@ SearchedMethods = Annotated[
     list[str] | None,
     typer.Option("--methods", metavar="NAME,…", help="GCP, Beta, Gamma, Beta_Bayes; default: all but GCP."),
 ]
-ShownShares = Annotated[
+ShownContamination = Annotated[
     list[str] | None,
-    typer.Option("--shares", metavar="λ,…", help="Percentages λ of wrong labels to show; default: all."),
+    typer.Option(
+        "--contamination",
+        metavar="FRACTION,…",
+        help="Shares of wrong labels to show, from 0 to 1; default: all.",
+    ),
 ]
 Splits = Annotated[int, typer.Option("--splits", min=1, max=50, help="Number of splits, at most 50.")]
 FirstSplits = Annotated[
     int | None,
     typer.Option("--splits", min=1, max=50, help="Use only the first N of the 50 splits; default: all runs."),
 ]
-ContaminationName = Annotated[
+Kind = Annotated[
     str,
-    typer.Option(
-        "--contamination", metavar="NAME", help="Kind of wrong labels; `replaced` is the one of the paper."
-    ),
+    typer.Option("--kind", metavar="NAME", help="Kind of wrong labels; `replaced` is the one of the paper."),
 ]
 StoreFile = Annotated[Path, typer.Option("--store", metavar="FILE", help="SQLite file with the results.")]
 From = Annotated[
@@ -91,14 +98,15 @@ CurvesFile = Annotated[
     Path | None,
     typer.Option("--curves", metavar="FILE", help="Also write the mean curves RMSE(n) to this CSV file."),
 ]
-AnyContamination = Annotated[
+Kinds = Annotated[
     list[str] | None,
     typer.Option(
-        "--contamination",
+        "--kind",
         metavar="NAME,…",
         help="Only results with these kinds of wrong labels; default: all.",
     ),
 ]
+OldKinds = Annotated[list[str] | None, typer.Option("--contamination", hidden=True)]
 ChoicesRead = Annotated[
     Path | None,
     typer.Option(
@@ -127,12 +135,6 @@ OnTestRows = Annotated[
 ]
 Epochs = Annotated[
     int | None, typer.Option("--epochs", min=1, help="Number of epochs; default: as in the paper.")
-]
-Results = Annotated[
-    Path, typer.Argument(metavar="RESULTS", help="Folder with table1.csv and the other result files.")
-]
-Manual = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the manual to write to.")
 ]
 Draws = Annotated[int, typer.Option("--draws", min=1, help="Number of synthetic data sets to draw.")]
 CurvesRead = Annotated[

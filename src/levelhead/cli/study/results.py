@@ -20,9 +20,10 @@ def table(
     source: study_options.From = None,
     store: study_options.StoreFile = selection.STORE,
     datasets: study_options.Datasets = None,
-    shares: study_options.ShownShares = None,
+    contamination: study_options.ShownContamination = None,
     methods: study_options.ShownMethods = None,
-    contamination: study_options.ContaminationName = "replaced",
+    kind: study_options.Kind = "replaced",
+    shares: study_options.OldShares = None,
     as_json: options.Json = False,
 ) -> None:
     """Print results in the layout of Table 1: mean ± standard deviation over the splits.
@@ -32,7 +33,9 @@ def table(
     from levelhead.study.tables import cells
     from levelhead.study.tables import table as drawn
 
-    rows = selection.stored_rows(selection.select(datasets, shares, methods, contamination), store, source)
+    rows = selection.stored_rows(
+        selection.select(datasets, contamination, methods, kind, shares), store, source
+    )
     measures = selection.split_names(measure) or ("rmse", "auc")
     if as_json:
         found = {name: cells(rows, name) for name in measures}
@@ -50,8 +53,9 @@ def compare(
     source: study_options.From = None,
     store: study_options.StoreFile = selection.STORE,
     datasets: study_options.Datasets = None,
-    shares: study_options.ShownShares = None,
+    contamination: study_options.ShownContamination = None,
     methods: study_options.ShownMethods = None,
+    shares: study_options.OldShares = None,
     as_json: options.Json = False,
 ) -> None:
     """Compare our results with the paper: the difference in every cell, in standard errors.
@@ -61,7 +65,9 @@ def compare(
     from levelhead.study.paper.comparison import agreement, agreement_table, compared
     from levelhead.study.paper.comparison import compare as drawn
 
-    rows = selection.stored_rows(selection.select(datasets, shares, methods), store, source)
+    rows = selection.stored_rows(
+        selection.select(datasets, contamination, methods, old_shares=shares), store, source
+    )
     found = compared(rows)
     if not found:
         raise ValueError("none of these results is in Table 1 of the paper")
@@ -80,15 +86,17 @@ def figure(
     source: study_options.From = None,
     store: study_options.StoreFile = selection.STORE,
     datasets: study_options.Datasets = None,
-    shares: study_options.ShownShares = None,
+    contamination: study_options.ShownContamination = None,
     methods: study_options.ShownMethods = None,
-    contamination: study_options.ContaminationName = "replaced",
+    kind: study_options.Kind = "replaced",
+    shares: study_options.OldShares = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Draw a figure of the paper.
 
-    1: training dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against λ. 4: A(α). 5: RMSE(n).
+    1: training dynamics without and with outliers. 2: fits to synthetic data. 3: AUC against the share of wrong
+    labels. 4: A(α). 5: RMSE(n).
     Figures 3 and 5 need stored results. The fits of Figure 2 are stored, and computed if they are missing.
     """
     from levelhead.study import figures
@@ -97,11 +105,11 @@ def figure(
     output.refuse(out, force=force)
     if out.suffix.lower() not in _FORMATS:
         raise ValueError(f"{out} has an unknown file type; the name must end in one of {', '.join(_FORMATS)}")
-    chosen = selection.select(datasets, shares, methods, contamination)
+    chosen = selection.select(datasets, contamination, methods, kind, shares)
     drawings: dict[int, Callable[[], Any]] = {
         1: theory_figures.phase_portraits,
         2: lambda: _fits(source, store),
-        3: lambda: figures.measure_against_share(selection.stored_rows(chosen, store, source)),
+        3: lambda: figures.measure_against_contamination(selection.stored_rows(chosen, store, source)),
         4: theory_figures.a_of_alpha,
         5: lambda: _retention(chosen, store, source),
     }
@@ -117,7 +125,8 @@ def export(
     out: study_options.OutFile,
     curves: study_options.CurvesFile = None,
     store: study_options.StoreFile = selection.STORE,
-    contamination: study_options.AnyContamination = None,
+    kind: study_options.Kinds = None,
+    contamination: study_options.OldKinds = None,
     splits: study_options.FirstSplits = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -129,17 +138,19 @@ def export(
 
     paths = [out] if curves is None else [out, curves]
     output.refuse(*paths, force=force)
-    kinds = selection.split_names(contamination) or ()
-    chosen = {repr(selection.contamination_named(name)) for name in kinds}
+    kinds = selection.split_names(selection.renamed_kinds(contamination, kind)) or ()
+    chosen = {repr(selection.kind_named(name)) for name in kinds}
     with Store(selection.existing(store)) as opened, output.whole(*paths, force=force) as partial:
         seeds = None if splits is None else SEEDS[:splits]
         rows = [
             row
             for row in opened.rows()
-            if (not chosen or row.contamination in chosen) and (seeds is None or row.seed in seeds)
+            if (not chosen or row.kind in chosen) and (seeds is None or row.seed in seeds)
         ]
         if not rows:
-            asked = (" of this contamination" if chosen else "") + (" on these splits" if seeds else "")
+            asked = (" with this kind of wrong labels" if chosen else "") + (
+                " on these splits" if seeds else ""
+            )
             raise ValueError(f"{store} contains no finished runs{asked}")
         write_csv(rows, partial[0])
         if curves is not None:
@@ -157,9 +168,10 @@ def page(
     curves: study_options.CurvesRead = None,
     store: study_options.StoreFile = selection.STORE,
     datasets: study_options.Datasets = None,
-    shares: study_options.ShownShares = None,
+    contamination: study_options.ShownContamination = None,
     methods: study_options.ShownMethods = None,
-    contamination: study_options.ContaminationName = "replaced",
+    kind: study_options.Kind = "replaced",
+    shares: study_options.OldShares = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -169,7 +181,7 @@ def page(
     from levelhead.study.store import Store
 
     output.refuse(out, force=force)
-    chosen = selection.select(datasets, shares, methods, contamination)
+    chosen = selection.select(datasets, contamination, methods, kind, shares)
     rows = selection.stored_rows(chosen, store, source)
     if source is not None:
         found = [] if curves is None else read_curves(curves)
@@ -189,8 +201,8 @@ def _wrote(out: Path, as_json: bool) -> None:
 
 
 def _cell(measure: str, key: tuple[str, float, str], cell: Any) -> dict[str, Any]:
-    dataset, share, method = key
-    return {"dataset": dataset, "share": share, "method": method, "measure": measure, **cell._asdict()}
+    place = dict(zip(("dataset", "contamination", "method"), key, strict=True))
+    return {**place, "measure": measure, **cell._asdict()}
 
 
 def _fits(source: Path | None, store: Path) -> Any:
@@ -215,8 +227,10 @@ def _retention(chosen: selection.Selection, store: Path, source: Path | None) ->
     else:
         with Store(selection.existing(store)) as opened:
             found = mean_curves(opened)
-    share = 5.0 if chosen.shares is None else chosen.shares[0]
-    if chosen.shares is not None and len(chosen.shares) > 1:
-        raise typer.BadParameter("figure 5 shows a single λ; give one value, such as --shares 5")
-    kept = [curve for curve in chosen.matching(found) if curve.share == share]
+    contamination = 0.05 if chosen.contamination is None else chosen.contamination[0]
+    if chosen.contamination is not None and len(chosen.contamination) > 1:
+        raise typer.BadParameter(
+            "figure 5 shows one share of wrong labels; give one value, such as --contamination 0.05"
+        )
+    kept = [curve for curve in chosen.matching(found) if curve.contamination == contamination]
     return retention(kept)

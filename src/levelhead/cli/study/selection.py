@@ -1,6 +1,7 @@
 """Which part of a study a command selects: from its options to specs and rows."""
 
 import difflib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 from levelhead.contamination import CONTAMINATIONS, Contamination, Shifted
 
 # A shift is measured in units of the noise of each row, which is not known for real tables.
-_CONTAMINATIONS: Mapping[str, Contamination] = {
+_KINDS: Mapping[str, Contamination] = {
     name: kind for name, kind in CONTAMINATIONS.items() if not isinstance(kind, Shifted)
 }
 STORE = Path("table1.db")
@@ -17,25 +18,25 @@ STORE = Path("table1.db")
 
 @dataclass(frozen=True)
 class Selection:
-    """Data sets, shares and methods (None selects all), and the kind of wrong labels."""
+    """Data sets, contamination and methods (None selects all), and the kind of wrong labels."""
 
     datasets: tuple[str, ...] | None
-    shares: tuple[float, ...] | None
+    contamination: tuple[float, ...] | None
     methods: tuple[str, ...] | None
-    contamination: Contamination
+    kind: Contamination
 
     def specs(self, splits: int, **more: Any) -> list[Any]:
         """The runs of this selection: of Table 1, and of trees if they are named."""
-        from levelhead.study.paper.table1 import DATASETS, SEEDS, SHARES
+        from levelhead.study.paper.table1 import CONTAMINATIONS, DATASETS, SEEDS
         from levelhead.study.paper.trees import specs_of
 
         return list(
             specs_of(
                 self.datasets or DATASETS,
-                SHARES if self.shares is None else self.shares,
+                CONTAMINATIONS if self.contamination is None else self.contamination,
                 self.known_methods(),
                 SEEDS[:splits],
-                contamination=self.contamination,
+                kind=self.kind,
                 **more,
             )
         )
@@ -49,45 +50,66 @@ class Selection:
 
     def matching(self, rows: Iterable[Any]) -> list[Any]:
         """The stored rows that match this selection."""
-        wanted = repr(self.contamination)
+        wanted = repr(self.kind)
         stored = list(rows)
         found = [
             row
             for row in stored
-            if row.contamination == wanted
+            if row.kind == wanted
             and (self.datasets is None or row.dataset in self.datasets)
-            and (self.shares is None or row.share in self.shares)
+            and (self.contamination is None or row.contamination in self.contamination)
             and (self.methods is None or row.method in self.methods)
         ]
         if not found:
-            kinds = ", ".join(sorted({row.contamination for row in stored})) or "none"
+            kinds = ", ".join(sorted({row.kind for row in stored})) or "none"
             raise ValueError(
-                f"no results match this selection ({wanted}); stored are {len(stored)}, of contamination {kinds}"
+                f"no results match this selection ({wanted}); {len(stored)} are stored, with wrong labels of the "
+                f"kinds {kinds}"
             )
         return found
 
 
 def select(
     datasets: Sequence[str] | None,
-    shares: Sequence[str] | None,
+    contamination: Sequence[str] | None,
     methods: Sequence[str] | None,
-    contamination: str = "replaced",
+    kind: str = "replaced",
+    old_shares: Sequence[str] | None = None,
 ) -> Selection:
-    """Check the options and build a selection from them."""
+    """Check the options and build a selection from them; `old_shares` are the percentages of the old option."""
     from levelhead.study.paper.table1 import DATASETS
 
     names = split_names(datasets)
+    fractions = split_names(contamination)
+    if fractions is not None and fractions[0] in _KINDS:
+        [kind], fractions = renamed_kinds(fractions, None) or (), None
     return Selection(
         None if names is None else check_names("--datasets", names, DATASETS),
-        None if shares is None else tuple(_percentage(word) for word in split_names(shares) or ()),
+        _from_percent(old_shares)
+        if old_shares
+        else None
+        if fractions is None
+        else tuple(_fraction(word) for word in fractions),
         split_names(methods),
-        contamination_named(contamination),
+        kind_named(kind),
     )
 
 
-def contamination_named(name: str) -> Contamination:
-    """The contamination of this name, if a study can use it."""
-    return _CONTAMINATIONS[check_names("--contamination", (name,), tuple(_CONTAMINATIONS))[0]]
+def kind_named(name: str) -> Contamination:
+    """The kind of wrong labels of this name, if a study can use it."""
+    return _KINDS[check_names("--kind", (name,), tuple(_KINDS))[0]]
+
+
+def renamed_kinds(old: Sequence[str] | None, new: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the kinds of wrong labels that an option names; --contamination is the old name of --kind."""
+    if old is None:
+        return new
+    warnings.warn(
+        f"the kind of wrong labels is now --kind {','.join(old)}; --contamination is the share of wrong labels",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return old
 
 
 def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
@@ -100,7 +122,7 @@ def settings(hyperparameters: Path | None, label: str | None) -> dict[str, Any]:
     from levelhead.study.paper.grid_search import chosen, read_choices
 
     lines = read_choices(hyperparameters)
-    found = {**chosen(lines, honest=False), **chosen(lines, honest=True)}
+    found = {**chosen(lines, held_out=False), **chosen(lines, held_out=True)}
     return {"hyperparameters": found, "label": _label(label or "{method} (tuned)")}
 
 
@@ -149,8 +171,26 @@ def stored_rows(chosen: Selection, store: Path, csv: Path | None) -> list[Any]:
         return chosen.matching(opened.rows())
 
 
-def _percentage(word: str) -> float:
+def _fraction(word: str) -> float:
     try:
-        return float(word)
+        fraction = float(word)
     except ValueError:
-        raise ValueError(f"--shares: {word!r} is not a number; give percentages, such as 0,5,10") from None
+        raise ValueError(
+            f"--contamination: {word!r} is not a number; give fractions, such as 0,0.05,0.1"
+        ) from None
+    if not 0 <= fraction < 1:
+        raise ValueError(f"--contamination is {word}; give fractions from 0 to below 1, such as 0.05 for 5 %")
+    return fraction
+
+
+def _from_percent(shares: Sequence[str]) -> tuple[float, ...]:
+    """The fractions that the old option --shares gives in percent."""
+    warnings.warn(
+        "--shares, in percent, is now --contamination, a fraction: 0.05 for 5 %", FutureWarning, stacklevel=2
+    )
+    try:
+        return tuple(float(word) / 100 for word in split_names(shares) or ())
+    except ValueError:
+        raise ValueError(
+            f"--shares: {','.join(shares)!r} are not numbers; use --contamination 0.05"
+        ) from None

@@ -11,10 +11,12 @@ from levelhead.estimators._types import (
     Contamination,
     FloatArray,
     InitialOutputs,
+    InputScaling,
     LearningRate,
     Seed,
     Solver,
     TargetScaling,
+    TargetTransform,
 )
 from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
@@ -38,9 +40,11 @@ class GaussianMembers(NetworkRegressor):
         dropout: float = 0.025,
         weight_decay: float = 1e-4,
         shared_trunk: bool = True,
+        input_scaling: InputScaling = "standard",
         n_members: int = 1,
         out_of_fold: bool = False,
         contamination: Contamination = None,
+        target_transform: TargetTransform = None,
         target_scaling: TargetScaling = "robust",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -63,9 +67,11 @@ class GaussianMembers(NetworkRegressor):
         self.dropout = dropout
         self.weight_decay = weight_decay
         self.shared_trunk = shared_trunk
+        self.input_scaling = input_scaling
         self.n_members = n_members
         self.out_of_fold = out_of_fold
         self.contamination = contamination
+        self.target_transform = target_transform
         self.target_scaling = target_scaling
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

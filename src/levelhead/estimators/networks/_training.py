@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from levelhead import engine
 from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
-from levelhead.estimators import _preparation
+from levelhead.estimators import _out_of_fold, _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import (
     CONTAMINATION,
@@ -31,8 +31,13 @@ from levelhead.estimators._constraints import (
     Whole,
     n_threads,
 )
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._out_of_fold import Folds, Splitting
 from levelhead.estimators._preparation import Prepared, Rows, Scale
+from levelhead.estimators._tables import TrainingTable
 from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
+from levelhead.estimators.networks import embeddings
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.prediction import Prediction
 from levelhead.theory.elementary import exp, log
 
@@ -47,8 +52,9 @@ class NetworkRegressor(AuditedRegressor):
     """Base of the network estimators: how they learn."""
 
     _fitted_attribute = "networks_"
+    _reader = "network"
     networks_: list[engine.Network]
-    input_scale_: Scale
+    input_scale_: Scale | Embedding
     _parameter_constraints: ClassVar[Constraints] = {
         "hidden_layer_sizes": [LayerSizes()],
         "activation": [StrOptions(set(ACTIVATIONS))],
@@ -60,9 +66,11 @@ class NetworkRegressor(AuditedRegressor):
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "shared_trunk": ["boolean"],
+        "input_scaling": [StrOptions({"standard", "robust", "piecewise"})],
         "n_members": [Whole(1)],
         "out_of_fold": ["boolean"],
         "contamination": CONTAMINATION,
+        "target_transform": TARGET_TRANSFORM,
         "target_scaling": [StrOptions({"robust", "standard", "none"})],
         "early_stopping": ["boolean"],
         "validation_fraction": [SHARE],
@@ -86,7 +94,9 @@ class NetworkRegressor(AuditedRegressor):
     def _robust_outputs(self) -> tuple[float, ...]:
         """Initial outputs that match location and scale of the labels, in scaled units."""
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
         """Fit the networks.
 
         With `out_of_fold=True`, every network is first trained without one fold of the rows and predicts that fold.
@@ -96,12 +106,17 @@ class NetworkRegressor(AuditedRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds of the out-of-fold networks, as in scikit-learn. By default, folds depend on the content of the rows,
+            or on `groups`.
 
         Returns
         -------
@@ -113,14 +128,18 @@ class NetworkRegressor(AuditedRegressor):
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
         self._stream = seed = self._new_seed()
         rows = _preparation.arrange(X, y, weight, seed)
+        y = self._unrounded(X, y, rows)
+        splitting = Splitting(groups, cv).checked(len(y))
         if not continues:
-            self._learn_scales(X, y, rows)
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+            self._learn_label_scale(X, y, rows, splitting, seed)
+        two_phases = not continues and self.out_of_fold and rows.n_groups >= LEAST_ROWS
+        table = self._training_table(X, y, rows, splitting if two_phases else Splitting())
+        data = self._prepared(table, first=not continues)
         if continues:
             more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
             self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
-        elif self.out_of_fold and rows.n_groups >= LEAST_ROWS:
-            self._fit_in_two_phases(data, seed, y)
+        elif two_phases:
+            self._fit_in_two_phases(data, table, seed)
         else:
             self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
@@ -133,8 +152,8 @@ class NetworkRegressor(AuditedRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -151,37 +170,24 @@ class NetworkRegressor(AuditedRegressor):
         if first:
             self._stream = self._new_seed()
         rows = _preparation.arrange(X, y, weight, self._stream)
+        y = self._unrounded(X, y, rows)
         if first:
-            self._learn_scales(X, y, rows)
+            self._learn_label_scale(X, y, rows, Splitting(), self._stream)
             self._reset_contamination()
-        data = _preparation.prepare(X, y, rows, self.input_scale_, self.target_scale_)
+        data = self._prepared(self._training_table(X, y, rows, Splitting()), first=first)
         start = [None] * self.n_members if first else self.networks_
         epochs = 1 if first else self.networks_[0].epochs + 1
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
         return self._record_history()
 
-    def predict_dist(self, X: Any) -> Prediction:
-        """Predict the distribution of the clean label of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, numbers only.
-
-        Returns
-        -------
-        Prediction
-            Means, variances, quantiles and densities, one for each row.
-        """
-        check_is_fitted(self, self._fitted_attribute)
-        X = self._checked_inputs(X, reset=False)
+    def _predict_table(self, X: Table) -> Prediction:
         networks = self._predicting_networks()
         outputs = [
-            self._forward(networks, self.input_scale_.apply(X[start : start + _CHUNK]))
+            self._forward(networks, self.input_scale_.apply(self._inputs(X[start : start + _CHUNK])))
             for start in range(0, len(X), _CHUNK)
         ]
-        return self._predicted(self._decode(np.concatenate(outputs, axis=1)))
+        return self._predicted(self._decode(np.concatenate(outputs, axis=1)), self._location(X))
 
     def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_
@@ -191,16 +197,41 @@ class NetworkRegressor(AuditedRegressor):
 
     # ------------------------------------------------------------------ two phases
 
-    def _fit_in_two_phases(self, data: Prepared, seed: int, y: FloatArray) -> None:
-        n_folds = max(self.n_members, _LEAST_FOLDS)
+    def _training_table(self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting) -> TrainingTable:
+        folds = _out_of_fold.assign(rows, max(self.n_members, _LEAST_FOLDS), splitting, X, y)
+        return TrainingTable(X, self._on_scale(y), rows, folds)
+
+    def _first_phase(
+        self, data: Prepared, table: TrainingTable, seed: int, epochs: int
+    ) -> list[engine.Network]:
+        """Networks of which number k leaves out fold k, and those beyond the folds the first ones again."""
+        n = max(self.n_members, table.folds.n)
+        return self._train(self._for_each_fold(data, table), seed, table.folds, [None] * n, epochs=epochs)
+
+    def _held_out(
+        self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Out-of-fold means and variances by the first phase alone, in the units of the given labels."""
+        trial = clone(self).set_params(n_members=1, warm_start=False)
+        trial.columns_, trial._only_column = self.columns_, self._only_column
+        table = trial._training_table(X, y, rows, splitting)
+        data = trial._prepared(table, first=True)
+        epochs = max(1, round(_FIRST_PHASE * trial._epochs(len(rows.index))))
+        early = trial._decode(trial._forward(trial._first_phase(data, table, seed, epochs), data.X))
+        row, fold, (center, spread) = np.arange(len(y)), table.folds.of_row, trial.target_scale_
+        mean, variance = early.mean[fold, row] * spread + center, early.variance[fold, row] * spread**2
+        location = trial._held_out_location(table)
+        return (mean, variance) if location is None else (mean + location.mean, variance + location.variance)
+
+    def _fit_in_two_phases(self, data: Prepared, table: TrainingTable, seed: int) -> None:
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
-        networks = self._train(data, seed, n_folds, [None] * n_folds, epochs=first)
-        fold, row = data.rows.group % n_folds, np.arange(len(y))
+        networks = self._first_phase(data, table, seed, first)
+        fold, row = table.folds.of_row, np.arange(len(data.y))
         early = self._decode(self._forward(networks, data.X))
         oof = early.map(lambda part: part[fold, row][None])
         wrong = self._learn_from_held_out(oof, data)
-        self.oof_prediction_ = self._predicted(oof)
+        self.oof_prediction_ = self._predicted(oof, self._held_out_location(table))
         self._row_keys = data.rows.key
         weighted = replace(data, rows=data.rows.weighted(1 - wrong))
         start = [_restarted(network) for network in networks[: self.n_members]]
@@ -227,7 +258,7 @@ class NetworkRegressor(AuditedRegressor):
             row = np.arange(len(fold))
             alone = early.mean[fold, row]
             others = (early.mean.sum(axis=0) - alone) / (len(early.mean) - 1)
-            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.var
+            relative = (alone - others) ** 2 * self.target_scale_.spread**2 / self.oof_prediction_.latent.var
             self.disagreement_ = float(min(np.median(relative[visits]) / _MEDIAN_CHI2, 0.5))
 
     def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> FloatArray:
@@ -245,26 +276,28 @@ class NetworkRegressor(AuditedRegressor):
     # ------------------------------------------------------------------ training
 
     def _train(
-        self, data: Prepared, seed: int, n_folds: int | None, start: Start, epochs: int | None = None
+        self, data: Prepared, seed: int, folds: Folds | None, start: Start, epochs: int | None = None
     ) -> list[engine.Network]:
         n_visits = len(data.rows.index)
         recipe = self._recipe(n_visits, epochs or self._epochs(n_visits))
-        return self._run(data, recipe, self._jobs(data, seed, n_folds, start))
+        return self._run(data, recipe, self._jobs(data, seed, folds, start))
 
-    def _jobs(self, data: Prepared, seed: int, n_folds: int | None, start: Start) -> list[engine.Job]:
+    def _jobs(self, data: Prepared, seed: int, folds: Folds | None, start: Start) -> list[engine.Job]:
         """One job for each network to start from; network k leaves out fold k, if there are folds."""
         rows, jobs = data.rows, []
+        n = len(rows.group)
         for k, network in enumerate(start):
-            held_out = np.zeros(len(data.y), dtype=bool) if n_folds is None else rows.group % n_folds == k
+            held_out = np.zeros(n, dtype=bool) if folds is None else ~folds.seen[:, k % folds.n]
+            shift = 0 if folds is None or len(data.y) == n else k % folds.n * n  # to the inputs of its fold
             validation_rows = None
             if self.early_stopping:
                 validation = rows.sample_groups(self.validation_fraction, seed + k) & ~held_out
-                validation_rows, held_out = rows.only(validation), held_out | validation
+                validation_rows, held_out = rows.only(validation) + shift, held_out | validation
             jobs.append(
                 engine.Job(
                     seed=seed,
                     network=k,
-                    rows=rows.without(held_out),
+                    rows=rows.without(held_out) + shift,
                     held_out=validation_rows,
                     initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
                     start=network,
@@ -324,8 +357,42 @@ class NetworkRegressor(AuditedRegressor):
         steps_per_epoch = -(-n_visits // self._batch_size(n_visits))
         return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
 
+    def _prepared(self, table: TrainingTable, *, first: bool) -> Prepared:
+        """Inputs and labels in the engine's units; the first time, encoding and scales are learnt."""
+        if first:
+            self._learn_encoding(table)
+        inputs, labels = self._encoded(table)
+        if first:
+            self._learn_scales(inputs, labels, table.rows)
+        return _preparation.prepare(
+            self._without_gaps(inputs), labels, table.rows, self.input_scale_, self.target_scale_
+        )
+
+    def _for_each_fold(self, data: Prepared, table: TrainingTable) -> Prepared:
+        """The same rows once for each fold, encoded without the labels that its networks hold out."""
+        if self.encoding_ is None or not self.encoding_.uses_labels:
+            return data
+        scales = self.input_scale_, self.target_scale_
+        parts = [
+            _preparation.prepare(*self._encoded(table, k), data.rows, *scales) for k in range(table.folds.n)
+        ]
+        weight = None if data.rows.weight is None else np.tile(data.rows.weight, len(parts))
+        return Prepared(
+            np.concatenate([part.X for part in parts]),
+            np.concatenate([part.y for part in parts]),
+            replace(data.rows, weight=weight),
+        )
+
+    def _inputs(self, X: Table) -> Table:
+        return self._without_gaps(super()._inputs(X))
+
+    def _without_gaps(self, inputs: Table) -> Table:
+        """Means in place of gaps in columns that had none in `fit`."""
+        gaps = np.isnan(inputs)
+        return np.where(gaps, self.input_scale_.center, inputs) if gaps.any() else inputs
+
     def _learn_scales(self, X: Table, y: FloatArray, rows: Rows) -> None:
-        self.input_scale_ = _preparation.input_scale(X, rows)
+        self.input_scale_ = embeddings.learn(X, rows, self.input_scaling)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
     def _record_history(self) -> Self:

@@ -5,24 +5,35 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from levelhead.audits import LEAST_ROWS
-from levelhead.estimators import _preparation
+from levelhead.estimators import _out_of_fold, _preparation
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
-from levelhead.estimators._inputs import explained
-from levelhead.estimators._types import Constraints, Contamination, FloatArray, Seed, Table, Weights
+from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._out_of_fold import Splitting
+from levelhead.estimators._preparation import Rows, Scale
+from levelhead.estimators._tables import Location, TrainingTable
+from levelhead.estimators._types import (
+    Constraints,
+    Contamination,
+    FloatArray,
+    Seed,
+    Table,
+    TargetTransform,
+    Weights,
+)
 from levelhead.estimators.trees import categories, growing
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
+from levelhead.tables.encoding.columns import Columns
 from levelhead.theory.elementary import exp
 from levelhead.theory.student import prognostic_variance
 
@@ -70,6 +81,9 @@ class GCPBoostingRegressor(AuditedRegressor):
     contamination : float, "auto" or None, default="auto"
         Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
         calibrated on held-out residuals. With None, it is not calibrated.
+    target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default=None
+        Scale of the labels on which the model learns; predictions are in the units of y. "auto" chooses on held-out
+        rows. A transformer has `transform` and `inverse_transform` and is monotone. None is the scale of y itself.
     categorical_features : "from_dtype", list of int or str, or None, default="from_dtype"
         Columns of categories, by position or name. "from_dtype" selects the columns of a frame that hold categories or
         text.
@@ -96,12 +110,20 @@ class GCPBoostingRegressor(AuditedRegressor):
         Map from a fold model's variance to the variance calibrated on held-out rows.
     target_scale_ : Scale
         Center and spread of the labels.
+    target_transform_ : Transform or None
+        Scale of the labels.
+    target_transform_reason_ : str
+        The reason for this scale, in one sentence.
     n_iter_ : int
         Number of trees of a member.
     loss_curve_ : list of float
         Mean −ln t of the held-out labels after each round.
     categories_ : dict of int to list
         Categories of each categorical column, by its position.
+    columns_ : Columns or None
+        What the columns of a frame with categories, dates or text hold; None for other tables.
+    encoding_ : Encoding or None
+        How a table becomes inputs; None if it is used as it is.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -122,6 +144,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     """
 
     _fitted_attribute = "mean_forests_"
+    _reader = "trees"
     mean_forests_: list[Forest]
     scale_forests_: list[Forest]
     shape_: Shape
@@ -135,6 +158,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         "n_iter_no_change": [Whole(1)],
         "n_members": [Whole(1)],
         "contamination": CONTAMINATION,
+        "target_transform": TARGET_TRANSFORM,
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
@@ -152,6 +176,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         n_iter_no_change: int = 40,
         n_members: int = 1,
         contamination: Contamination = "auto",
+        target_transform: TargetTransform = None,
         categorical_features: Literal["from_dtype"] | Sequence[int | str] | None = "from_dtype",
         random_state: Seed = None,
         n_jobs: int | None = -1,
@@ -165,26 +190,29 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.n_members = n_members
         self.contamination = contamination
+        self.target_transform = target_transform
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
         """Fit the trees.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or frame of shape (n_samples, n_features)
             Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
         y : array-like of shape (n_samples,)
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of at least 0. A row of weight 3 counts like three copies of it, a row of weight 0 not at all.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together, as visits of one patient: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds of the fold models, as in scikit-learn. By default there are five, which depend on the content of the
+            rows, or on `groups`.
 
         Returns
         -------
@@ -197,47 +225,76 @@ class GCPBoostingRegressor(AuditedRegressor):
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
-        self.target_scale_ = _preparation.target_scale(y, rows, "robust")
-        center, spread = self.target_scale_
-        target = np.clip((y - center) / spread, -_LARGEST_TARGET, _LARGEST_TARGET)
+        y = self._unrounded(X, y, rows)
+        splitting = Splitting(groups, cv).checked(len(y))
+        self._learn_label_scale(X, y, rows, splitting, seed)
         self._reset_contamination()
-        visits = rows.index
-        given = np.ones(len(visits)) if rows.weight is None else rows.weight[visits].astype(np.float64)
-        table, labels, growth = X[visits], target[visits], self._growth(len(visits))
-        if rows.n_groups < _FEW:
+        visits, many = rows.index, rows.n_groups >= _FEW
+        table = self._training_table(X, self._on_scale(y), rows, splitting if many else Splitting())
+        learnt = self._learnt_labels(table)
+        self.target_scale_, labels, given = learnt.scale, learnt.labels, learnt.weight
+        inputs, growth = learnt.inputs[visits], self._growth(len(visits))
+        if not many:
             growth = replace(growth, row_share=1.0)
             grown, weight = self._without_folds(len(labels)), given
         else:
-            fold = rows.group[visits] % _FOLDS
-            rounds = partial(growing.grow, table, labels, given, fold, seed=seed)
+            rounds = partial(
+                growing.grow, inputs, labels, given, table.folds.at(visits), seed=seed, by_fold=learnt.by_fold
+            )
             grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
             weight = given * self._label_weights(labels, grown, calibrated)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
-        self.mean_forests_ = self._members(table, labels, weight, growth, grown.n_passes, seed)
+        self.mean_forests_ = self._members(inputs, labels, weight, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         if rows.n_groups >= LEAST_ROWS:
-            self._predict_training_rows(X, visits, grown)
+            self._predict_training_rows(learnt.inputs, visits, grown, self._held_out_location(table))
         return self
 
-    def predict_dist(self, X: Any) -> Prediction:
-        """Predict the distribution of the clean label of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs: numbers, missing values (NaN), and categories in the columns of `categorical_features`.
-
-        Returns
-        -------
-        Prediction
-            Means, variances, quantiles and densities, one for each row.
-        """
-        check_is_fitted(self, self._fitted_attribute)
-        X = self._checked_inputs(X, reset=False)
-        mean, trees = self._sums(X)
-        return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)))
+    def _predict_table(self, X: Table) -> Prediction:
+        mean, trees = self._sums(self._inputs(X))
+        return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)), self._location(X))
 
     # ------------------------------------------------------------------ learning
+
+    def _training_table(
+        self, X: Table, labels: FloatArray, rows: Rows, splitting: Splitting
+    ) -> TrainingTable:
+        return TrainingTable(X, labels, rows, _out_of_fold.assign(rows, _FOLDS, splitting, X, labels))
+
+    def _learnt_labels(self, table: TrainingTable) -> "_Labels":
+        """Learn the encoding, and scale what the trees learn."""
+        self._learn_encoding(table)
+        inputs, left = self._encoded(table)
+        rows, by_fold = table.rows, None
+        scale = _preparation.target_scale(left, rows, "robust")
+        if self.encoding_ is not None and self.encoding_.offset is not None:
+            each = [self._encoded(table, k)[1][rows.index] for k in range(table.folds.n)]
+            by_fold = np.stack([_scaled(labels, scale) for labels in each], axis=1)
+        weight = (
+            np.ones(len(rows.index)) if rows.weight is None else rows.weight[rows.index].astype(np.float64)
+        )
+        return _Labels(scale, inputs, _scaled(left[rows.index], scale), weight, by_fold)
+
+    def _held_out(
+        self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Out-of-fold means and variances of the fold models, in the units of the given labels."""
+        visits, table = rows.index, self._training_table(X, y, rows, splitting)
+        learnt = self._learnt_labels(table)
+        grown = growing.grow(
+            learnt.inputs[visits],
+            learnt.labels,
+            learnt.weight,
+            table.folds.at(visits),
+            growth=self._growth(len(visits)),
+            seed=seed,
+            by_fold=learnt.by_fold,
+        )
+        mean, variance = np.full(len(y), np.nan), np.full(len(y), np.nan)
+        mean[visits] = grown.mean * learnt.scale.spread + learnt.scale.center
+        variance[visits] = self._fold_variance(grown) * learnt.scale.spread**2
+        location = self._held_out_location(table)
+        return (mean, variance) if location is None else (mean + location.mean, variance + location.variance)
 
     def _growth(self, n: int) -> Growth:
         leaves = _LEAVES if n < _MANY_ROWS else _MORE_LEAVES
@@ -251,7 +308,7 @@ class GCPBoostingRegressor(AuditedRegressor):
             row_share=self.subsample,
             patience=self.n_iter_no_change,
             n_threads=n_threads(self) if n >= _THREADED_ROWS else 1,
-            categorical=list(self.categories_),
+            categorical=list(self.categories_) if self.encoding_ is None else self.encoding_.categories,
         )
 
     def _without_folds(self, n: int) -> Grown:
@@ -301,7 +358,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         with ThreadPoolExecutor(n_threads(self)) as pool:
             return list(pool.map(train, range(self.n_members)))
 
-    def _predict_training_rows(self, X: FloatArray, visits: NDArray[np.int64], grown: Grown) -> None:
+    def _predict_training_rows(
+        self, X: FloatArray, visits: NDArray[np.int64], grown: Grown, location: Location | None
+    ) -> None:
         mean, trees = np.full(len(X), np.nan), np.full(len(X), np.nan)
         mean[visits], trees[visits] = grown.mean, grown.trees
         never = np.isnan(mean)  # rows of weight 0, which no fold model predicts
@@ -309,10 +368,12 @@ class GCPBoostingRegressor(AuditedRegressor):
             members, trees[never] = self._sums(X[never])
             mean[never] = members.mean(axis=0)
         decoded = self._decoded(mean[None], self.shape_.log_scale(trees))
-        self.oof_prediction_ = self._predicted(decoded)
+        self.oof_prediction_ = self._predicted(decoded, location)
         if self.n_members > 1 and self.separation_ is not None:
             members, _ = self._sums(X[visits])
-            relative = members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.var[visits]
+            relative = (
+                members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.latent.var[visits]
+            )
             self.disagreement_ = float(min(np.median(relative), 0.5))
 
     # ------------------------------------------------------------------ prediction
@@ -335,26 +396,42 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     # ------------------------------------------------------------------ checks
 
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
-    ) -> tuple[Table, FloatArray, FloatArray | None]:
-        return super()._checked(self._encoded(X, reset=reset), y, sample_weight, reset=reset)
-
-    def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
-        with explained(X):
-            X = validate_data(
-                self, self._encoded(X, reset=reset), dtype=[np.float64], reset=reset, ensure_all_finite=False
-            )
-        return self._finite_inputs(X)
-
-    def _encoded(self, X: Any, *, reset: bool) -> Any:
+    def _read(self, X: Any, *, reset: bool) -> tuple[Any, bool]:
+        X, read = super()._read(X, reset=reset)
         if reset:
-            self.categories_ = categories.learn(X, self.categorical_features)
-        return categories.encode(X, self.categories_)
+            learnt = self.columns_
+            self.categories_ = (
+                categories.learn(X, self.categorical_features) if learnt is None else learnt.categories
+            )
+        return X if read else categories.encode(X, self.categories_), read
+
+    def _learnt_columns(self, X: Any) -> Columns | None:
+        which = self.categorical_features
+        if which is not None and not isinstance(which, str):
+            return Columns.learn(X, categories.positions(X, which))
+        learnt = super()._learnt_columns(X)
+        if which is None and learnt is not None and learnt.categories:
+            name = learnt.columns[min(learnt.categories)].name
+            raise ValueError(
+                f"column {name!r} holds categories, but categorical_features is None; set it to "
+                "'from_dtype', or drop the column"
+            )
+        return learnt
 
     def _finite_inputs(self, X: Table) -> Table:
-        """NaN is allowed, infinity is not."""
-        X = np.array(X, dtype=np.float64)
-        X[np.isnan(X)] = np.nan  # one bit pattern for all NaN, so that row keys agree
-        super()._finite_inputs(np.where(np.isnan(X), 0.0, X))
-        return X
+        return np.asarray(super()._finite_inputs(X), dtype=np.float64)
+
+
+class _Labels(NamedTuple):
+    """What the trees learn: inputs of all rows; labels and weight of every visit, and labels for each fold model."""
+
+    scale: Scale
+    inputs: Table
+    labels: FloatArray
+    weight: FloatArray
+    by_fold: FloatArray | None
+
+
+def _scaled(labels: FloatArray, scale: Scale) -> FloatArray:
+    """Labels in the units of the trees."""
+    return np.clip((labels - scale.center) / scale.spread, -_LARGEST_TARGET, _LARGEST_TARGET)

@@ -1,5 +1,6 @@
 """Columns of categories as integer codes for the trees; unknown categories become NaN."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,18 @@ def learn(X: Any, which: Any) -> dict[int, list[Any]]:
     if which is None or (isinstance(which, str) and not hasattr(X, "columns")):
         return {}
     columns = _columns(X)
-    if isinstance(which, str):
-        positions = [k for k, name in enumerate(columns) if _is_named(X, name)]
-    else:
-        positions = [_position(columns, given) for given in which]
-    return {k: _categories(_cells(X, columns, k)) for k in positions}
+    chosen = (
+        [k for k, name in enumerate(columns) if _is_named(X, name)]
+        if isinstance(which, str)
+        else positions(X, which)
+    )
+    return {k: _categories(_cells(X, columns, k)) for k in chosen}
+
+
+def positions(X: Any, which: Sequence[int | str]) -> list[int]:
+    """The positions of columns that are given by position or name."""
+    columns = _columns(X)
+    return [_position(columns, given) for given in which]
 
 
 def encode(X: Any, categories: dict[int, list[Any]]) -> Any:

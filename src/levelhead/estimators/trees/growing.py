@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from levelhead.estimators._out_of_fold import Folds
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.theory import student
 from levelhead.theory.elementary import exp, log
@@ -168,14 +169,22 @@ def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[float, float]:
 
 
 def grow(
-    X: FloatArray, y: FloatArray, weight: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int
+    X: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    folds: Folds,
+    growth: Growth,
+    seed: int,
+    by_fold: FloatArray | None = None,
 ) -> Grown:
     """Train fold models together until the score on their held-out labels stops improving.
 
-    `y` is scaled to location 0 and spread 1; `fold` counts from 0.
+    `y` is scaled to location 0 and spread 1. `by_fold`, of shape (rows, folds), has the labels that each fold model
+    learns from, if they differ.
     """
-    mean_trees = _mean_trees(X, y, fold, growth, seed, _FIRST_RATE)
-    scale_trees = _Trees(growth.scale_parameters(seed, len(y)), mean_trees.booster.train_set, fold)
+    targets = y[:, None] if by_fold is None else by_fold
+    mean_trees = _mean_trees(X, y, folds, growth, seed, _FIRST_RATE)
+    scale_trees = _Trees(growth.scale_parameters(seed, len(y)), mean_trees.booster.train_set, folds)
     n_passes = max(1, round(growth.n_trees / _FIRST_RATE / _STEPS))
     mean, trees, shape = np.zeros(len(y)), np.zeros(len(y)), Shape(0.0, 1.0, 0.0)
     even = weight / weight.mean()  # mean 1, so that a sum of weights counts like a number of rows
@@ -184,7 +193,7 @@ def grow(
     for k in range(n_passes):
         for _ in range(_STEPS):
             w = weight * residual_ratios(y - mean, shape.log_scale(trees), shape.alpha).near
-            mean = mean_trees.step(_weighted_squares(y, w / w.mean()))
+            mean = mean_trees.step(_weighted_squares(targets, w / w.mean()))
         z = y - mean
         trees = scale_trees.step(_natural(z, even, shape))
         shape = fisher_step(shape, z, trees, weight, warm=k * _STEPS >= _WARM_UP)
@@ -214,16 +223,15 @@ def finish(
 
 
 class _Trees:
-    """Fold models in one booster, which share the bins; for each, the labels of its own fold have weight 0.
+    """Fold models in one booster, which share the bins; for each, the labels that it leaves out have weight 0.
 
     A step takes the gradients, shape (rows, folds), and returns the out-of-fold prediction of every row.
     """
 
-    def __init__(self, parameters: dict[str, Any], table: Any, fold: NDArray[np.int64]) -> None:
-        n_folds = int(fold.max()) + 1
-        self.booster = lightgbm().Booster(parameters | {"num_class": n_folds}, table)
-        self._seen = np.asfortranarray(fold[:, None] != np.arange(n_folds))  # in LightGBM's order
-        self._own = np.arange(len(fold)), fold
+    def __init__(self, parameters: dict[str, Any], table: Any, folds: Folds) -> None:
+        self.booster = lightgbm().Booster(parameters | {"num_class": folds.n}, table)
+        self._seen = np.asfortranarray(folds.seen)  # in LightGBM's order
+        self._own = np.arange(len(folds.of_row)), folds.of_row
 
     def step(self, gradients: Gradients) -> FloatArray:
         self.booster.update(fobj=lambda at, _: [self._seen * part for part in gradients(at)])
@@ -235,18 +243,16 @@ class _Trees:
         return "unused", 0.0, False
 
 
-def _mean_trees(
-    X: FloatArray, y: FloatArray, fold: NDArray[np.int64], growth: Growth, seed: int, rate: float
-) -> _Trees:
+def _mean_trees(X: FloatArray, y: FloatArray, folds: Folds, growth: Growth, seed: int, rate: float) -> _Trees:
     """Untrained fold models for m, with `rate` times the members' learning rate and bins of all rows."""
     parameters = growth.parameters(seed, learning_rate=min(1.0, rate * growth.rate))
     categorical = list(growth.categorical)
     table = lightgbm().Dataset(X, y, params=parameters, categorical_feature=categorical, free_raw_data=False)
-    return _Trees(parameters, table, fold)
+    return _Trees(parameters, table, folds)
 
 
-def _weighted_squares(y: FloatArray, w: FloatArray) -> Gradients:
-    return lambda at: (w[:, None] * (at - y[:, None]), w[:, None])
+def _weighted_squares(targets: FloatArray, w: FloatArray) -> Gradients:
+    return lambda at: (w[:, None] * (at - targets), w[:, None])
 
 
 def _natural(z: FloatArray, w: FloatArray, shape: Shape) -> Gradients:

@@ -6,9 +6,11 @@ levelhead.pending.push((async () => {
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
   const { given, predicted, std, p, verdict, place, alpha } = columns;
   const n = given.length, table = audit.table;
-  const z = (label) => (given[label] - predicted[label]) / std[label];
+  /* In units of the noise, on the scale on which the labels were judged. */
+  const z = columns.z ? (label) => columns.z[label] : (label) => (given[label] - predicted[label]) / std[label];
   const decisions = levelhead.makeDecisions(audit.digest);
   const decisionOf = decisions.get;
+  const findings = await levelhead.readFindings(audit);
 
   // ---------------------------------------------------------------- the rows of the table, read when the browser is idle
   let lines = null, lowered = null;
@@ -39,11 +41,12 @@ levelhead.pending.push((async () => {
   const shownColumns = [
     number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .7fr)", narrow: "minmax(0, .62fr)" }),
     table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true },
-    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { narrow: "minmax(0, 1.1fr)" }),
-    number("predicted", "Expected", (l) => predicted[l], (l) => format.number(predicted[l]), { narrow: "minmax(0, 1.1fr)" }),
+    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.4rem, 1fr)", narrow: "minmax(0, 1.1fr)" }),
+    number("predicted", "Expected", (l) => predicted[l], (l) => format.number(predicted[l]), { width: "minmax(5.2rem, 1fr)", narrow: "minmax(0, 1.1fr)" }),
     number("std", "± std", (l) => std[l], (l) => format.short(std[l]), { wide: true, width: "minmax(0, .8fr)" }),
     number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(0, .7fr)" }),
-    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5rem, .9fr)" }),
+    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.4rem, .9fr)" }),
+    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(0, 1.5fr)" } : null,
     alpha && number("alpha", "α", (l) => alpha[l], (l) => format.short(alpha[l]), { wide: true, width: "minmax(0, .8fr)" }),
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: () => "", width: "7rem", narrow: "7.1rem" },
   ].filter(Boolean);
@@ -70,11 +73,14 @@ levelhead.pending.push((async () => {
   }
   function filtered() {
     const wanted = SHOWN[byId("show").value], side = SIDES[byId("side").value], decided = byId("decided").value;
+    const kind = byId("kind").value, segment = byId("segment").value;
     const matches = found(byId("search").value.trim().toLowerCase());
     const labels = [];
     for (let l = 0; l < n; l++) {
       if (!wanted(verdict[l]) || !side(l)) continue;
       if (decided !== "any" && (decisionOf(l)?.kind ?? "none") !== decided) continue;
+      if (kind !== "any" && findings.kindOf(l) !== kind) continue;
+      if (segment !== "any" && !findings.inSegment(l, Number(segment))) continue;
       if (matches(l)) labels.push(l);
     }
     return Int32Array.from(labels);
@@ -91,7 +97,7 @@ levelhead.pending.push((async () => {
     open(label) { choose(label); byId("detail").scrollIntoView({ block: "nearest" }); byId("detail").focus({ preventScroll: true }); },
     decide,
     sort(key) {
-      const textual = key === "id" || key === "row" || key === "decision";
+      const textual = ["id", "row", "kind", "decision"].includes(key);
       order = order.key === key ? { key, down: !order.down } : { key, down: !textual };
       refilter();
     },
@@ -154,7 +160,7 @@ levelhead.pending.push((async () => {
   // ---------------------------------------------------------------- one label
   const inputs = table ? table.names.map((_, at) => at).filter((at) => at !== table.target && at !== table.id) : [];
   const detail = levelhead.makeDetail(byId("detail"),
-    { given, predicted, std, p, verdict, z, cells, rowOf, nameOf, neighbours, table, inputs, target: audit.target },
+    { given, predicted, std, p, verdict, z, findings, cells, rowOf, nameOf, neighbours, table, inputs, target: audit.target },
     decisionOf, { decide, choose: chooseAnywhere, leave: () => byId("grid").focus({ preventScroll: true }) });
 
   byId("detail").addEventListener("keydown", (event) => {
@@ -167,15 +173,21 @@ levelhead.pending.push((async () => {
 
   const ring = (x, y, size, color, width) => ({ type: "circle", xref: "x", yref: "y", xsizemode: "pixel", ysizemode: "pixel",
     xanchor: x, yanchor: y, x0: -size, x1: size, y0: -size, y1: size, line: { color, width } });
+  const onAxis = audit.log_scale ? Math.log10 : (value) => value;
   const POINTS = {
-    labels: (l) => [predicted[l], given[l]], scores: (l) => [place[l] + 1, Math.asinh(z(l))],
+    labels: (l) => [onAxis(predicted[l]), onAxis(given[l])], scores: (l) => [place[l] + 1, Math.asinh(z(l))],
     spread: (l) => [predicted[l], Math.log10(std[l])], alpha: (l) => [predicted[l], Math.log10(alpha?.[l])],
   };
+  const MOST_RINGS = 300;
+  let marked = []; // the rows of the marked segment
   function choose(label) {
     detail.show(label);
     const near = neighbours(label);
-    for (const [name, point] of Object.entries(POINTS))
-      levelhead.overlay(name, [...near.map((other) => ring(...point(other), 6, "var(--blue)", 1.5)), ring(...point(label), 10, "var(--ink)", 2.5)]);
+    for (const [name, point] of Object.entries(POINTS)) {
+      const rings = [...marked.map((other) => ring(...point(other), 7, "var(--green)", 1.2)),
+        ...near.map((other) => ring(...point(other), 6, "var(--blue)", 1.5)), ring(...point(label), 10, "var(--ink)", 2.5)];
+      levelhead.overlay(name, rings.filter(({ xanchor, yanchor }) => Number.isFinite(xanchor) && Number.isFinite(yanchor)));
+    }
   }
   /* Select a label that may be hidden by the filters. */
   function chooseAnywhere(label) {
@@ -188,8 +200,8 @@ levelhead.pending.push((async () => {
   function trustedRange(values) {
     let low = Infinity, high = -Infinity;
     for (let l = 0; l < n; l++) if (verdict[l] === 0) { low = Math.min(low, values[l]); high = Math.max(high, values[l]); }
-    const room = 0.06 * (high - low || 1);
-    return [low - room, high + room];
+    const room = 0.06 * (onAxis(high) - onAxis(low) || 1);
+    return [onAxis(low) - room, onAxis(high) + room];
   }
   byId("closer").addEventListener("click", ({ currentTarget: button }) => {
     const closer = button.getAttribute("aria-pressed") === "false" && verdict.includes(0);
@@ -200,9 +212,9 @@ levelhead.pending.push((async () => {
   // ---------------------------------------------------------------- downloads
   const file = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "audit";
   function downloadDecisions() {
-    const head = ["row", ...(table?.id == null ? [] : [table.names[table.id]]), "given_label", "predicted_label", "std", "z", "p_outlier", "decision", "new_label"];
+    const head = ["row", ...(table?.id == null ? [] : [table.names[table.id]]), "given_label", "predicted_label", "std", "z", "p_outlier", "decision", "new_label", "column"];
     const rows = [...decisions.made].sort(([a], [b]) => place[a] - place[b]).map(([l, { kind, value }]) =>
-      [place[l] + 1, ...(table?.id == null ? [] : [nameOf(l)]), given[l], predicted[l], std[l], z(l), p[l], kind, kind === "fix" ? value : ""]);
+      [place[l] + 1, ...(table?.id == null ? [] : [nameOf(l)]), given[l], predicted[l], std[l], z(l), p[l], kind, kind === "fix" ? value : "", audit.target]);
     levelhead.csv.download(`${file}-decisions.csv`, [head, ...rows].map(levelhead.csv.line));
   }
   async function downloadCleaned() {
@@ -227,8 +239,41 @@ levelhead.pending.push((async () => {
     levelhead.csv.download(`${file}-cleaned.csv`, out);
   }
 
+  // ---------------------------------------------------------------- kinds and segments
+  function fillFilter(name, options) {
+    byId(`${name}-box`).hidden = options.length === 0;
+    byId(name).append(...options.map(([value, text]) => levelhead.element("option", { value }, text)));
+  }
+  fillFilter("kind", findings.kinds.map((kind) => [kind, kind]));
+  fillFilter("segment", findings.segments.map(({ where }, at) => [at, where]));
+
+  function markSegment() {
+    const chosen = byId("segment").value;
+    marked = chosen === "any" ? [] : Array.from(findings.segments[Number(chosen)].rows.subarray(0, MOST_RINGS));
+    for (const button of document.querySelectorAll("[data-segment]")) button.setAttribute("aria-pressed", button.dataset.segment === chosen);
+    refilter();
+    if (grid.labels.length) grid.activate(0); else if (detail.shown >= 0) choose(detail.shown);
+  }
+  byId("segment").addEventListener("change", markSegment);
+  for (const button of document.querySelectorAll("[data-segment]")) button.addEventListener("click", () => {
+    const was = button.getAttribute("aria-pressed") === "true";
+    byId("segment").value = was ? "any" : button.dataset.segment;
+    if (!was) byId("show").value = "all";
+    markSegment();
+    if (!was) byId("suspects").scrollIntoView({ block: "start" });
+  });
+  document.querySelector("[data-bulk=repair]").hidden = !findings.kinds.some((kind) => kind !== "unknown");
+
+  /* The decision of a bulk action; a repair leaves labels alone whose error is not known. */
+  function bulkDecision(label, kind) {
+    if (kind === "clear") return null;
+    if (kind !== "repair") return { kind };
+    const value = findings.repairOf(label);
+    return value === undefined ? decisionOf(label) ?? null : { kind: "fix", value };
+  }
+
   // ---------------------------------------------------------------- wiring
-  for (const id of ["show", "side", "decided"]) byId(id).addEventListener("change", refilter);
+  for (const id of ["show", "side", "decided", "kind"]) byId(id).addEventListener("change", refilter);
   let waiting = 0;
   byId("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refilter, 120); });
   byId("search").addEventListener("keydown", (event) => { if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); byId("grid").focus(); if (grid.active < 0) grid.activate(0); } });
@@ -243,7 +288,7 @@ levelhead.pending.push((async () => {
   else cleaned.title = "Rows marked drop are removed, labels marked fix are replaced; all other rows are unchanged.";
   for (const button of document.querySelectorAll("[data-bulk]")) button.addEventListener("click", () => {
     const kind = button.dataset.bulk;
-    decisions.change(grid.labels, () => (kind === "clear" ? null : { kind }));
+    decisions.change(grid.labels, (label) => bulkDecision(label, kind));
     byId("bulk").open = false;
     if (detail.shown >= 0) detail.show(detail.shown);
     update();

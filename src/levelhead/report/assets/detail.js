@@ -11,9 +11,11 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
   const TYPOS = [["÷ 10", 0.1], ["÷ 100", 0.01], ["÷ 1000", 0.001], ["× 10", 10], ["× 100", 100], ["× 1000", 1000], ["sign changed", -1]];
   let shown = -1;
 
-  /* Typing errors that would explain the label: the corrected value is within three standard deviations. */
+  /* Corrections to offer: the likely error, then typing errors whose corrected value is within three standard deviations. */
   function typos(label) {
-    const { given, predicted, std, verdict } = data;
+    const { given, predicted, std, verdict, findings } = data;
+    const repair = findings.repairOf(label);
+    if (repair !== undefined) return [[`Apply repair, ${findings.textOf(label)}`, repair]];
     if (verdict[label] === 0 || given[label] === 0) return [];
     return TYPOS.map(([name, factor]) => [name, Number((given[label] * factor).toPrecision(12))])
       .filter(([, value]) => Math.abs(value - predicted[label]) <= 3 * std[label]);
@@ -58,7 +60,8 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     if (!found.length) return null;
     const chips = found.map(([name, value]) => h("button", { type: "button", onclick: () => { events.decide(label, "fix", value); show(label); } },
       `${name}: ${format.exact(value)}`));
-    return h("div", {}, h("p", { class: "explanation" }, "A typo? These values would fit:"), h("div", { class: "chips" }, ...chips));
+    const words = data.findings.repairOf(label) === undefined ? "A typo? These values would fit:" : "What probably happened:";
+    return h("div", {}, h("p", { class: "explanation" }, words), h("div", { class: "chips" }, ...chips));
   }
 
   function svg(tag, attributes, text) {
@@ -89,6 +92,22 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     return drawing;
   }
 
+  /* Which inputs move the expectation away from that of trusted rows. */
+  function why(label) {
+    const found = data.findings.explanationOf(label);
+    if (!found || !found.moved.length) return null;
+    const largest = Math.max(...found.moved.map(([, , value]) => Math.abs(value)));
+    const rows = found.moved.map(([name, cell, value]) => {
+      const bar = h("span", { class: `moved ${value > 0 ? "up" : "down"}` });
+      bar.style.width = `${(100 * Math.abs(value)) / largest}%`;
+      return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, cell), h("td", { class: "number" }, (value > 0 ? "+" : "") + format.short(value)), h("td", { class: "bar" }, bar));
+    });
+    const head = ["input", "value", "moves it by", ""].map((text) => h("th", { scope: "col" }, text));
+    return h("details", { class: "why", open: "" }, h("summary", {}, `Why is ${format.number(found.expected)} expected?`),
+      h("p", { class: "explanation" }, `The mean expectation of trusted rows is ${format.number(found.usual)}.`),
+      h("div", { class: "scroller" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
+  }
+
   function cellsOf(label) {
     const cells = data.cells(label);
     return cells && data.inputs.map((place) => cells[place]);
@@ -100,7 +119,15 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     const numbers = [format.exact(data.given[label]), format.number(data.predicted[label])];
     return h("tr", self ? { class: "self" } : { "data-near": label, onclick: () => events.choose(label) },
       h("th", { scope: "row" }, head), ...numbers.map((text) => h("td", { class: "number" }, text)), h("td", {}, WORDS[data.verdict[label]]),
-      ...(cellsOf(label) ?? []).map((text) => h("td", {}, text)));
+      ...(cellsOf(label) ?? []).map((text, at) => h("td", { class: !self && differs(text, at) ? "differs" : null }, text)));
+  }
+
+  /* Whether a cell differs from that of the row in question: by a quarter of the standard deviation, or as text. */
+  function differs(text, at) {
+    const own = cellsOf(shown)?.[at], spread = data.table.spread[data.inputs[at]];
+    if (own === undefined || own === text) return false;
+    const distance = Math.abs(Number(text) - Number(own));
+    return spread && Number.isFinite(distance) ? distance > spread / 4 : true;
   }
 
   function neighbours(label, near) {
@@ -117,8 +144,8 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     const title = h("h2", { id: "detail-title" }, `Row ${data.rowOf(label)}${name ? ` (${name})` : ""}`,
       h("span", { class: `verdict verdict-${data.verdict[label]}` }, WORDS[data.verdict[label]]));
     element.replaceChildren(...[
-      title, h("p", { class: "explanation" }, summary(label)), choice(label), replacement(label), suggestions(label), strip(label, near),
-      h("h3", {}, near.length ? "Nearest rows" : "This row"), neighbours(label, near),
+      title, h("p", { class: "explanation" }, summary(label)), choice(label), replacement(label), suggestions(label), strip(label, near), why(label),
+      h("h3", {}, near.length ? "Nearest trusted rows" : "This row"), neighbours(label, near),
     ].filter(Boolean));
   }
 

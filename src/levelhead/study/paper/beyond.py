@@ -1,8 +1,8 @@
 """Experiments beyond the paper: larger shares of wrong labels, and other kinds of wrong labels.
 
-The paper stops at λ = 20 and at labels replaced by far-away draws. Here λ goes to 40; `Cluster` puts all wrong labels
-on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each
-label alone looks normal.
+The paper stops at 20 % of wrong labels, replaced by far-away draws. Here up to 40 % are wrong; `Cluster` puts all wrong
+labels on one side, where they agree with one another; `Swapped` exchanges labels between rows, so that each label alone
+looks normal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +13,13 @@ from levelhead.study.paper.table1 import DATASETS, METHODS, SEEDS
 from levelhead.study.paper.trees import specs_of
 from levelhead.study.specs import Spec
 
-# For every kind of wrong labels, the shares λ.
-BEYOND: Mapping[Contamination, tuple[int, ...]] = MappingProxyType(
-    {Replaced(): (30, 40), Cluster(): (5, 10, 20, 30, 40), Swapped(): (5, 10, 20, 30, 40)}
+# For every kind of wrong labels, the shares.
+BEYOND: Mapping[Contamination, tuple[float, ...]] = MappingProxyType(
+    {
+        Replaced(): (0.3, 0.4),
+        Cluster(): (0.05, 0.1, 0.2, 0.3, 0.4),
+        Swapped(): (0.05, 0.1, 0.2, 0.3, 0.4),
+    }
 )
 
 
@@ -38,5 +42,5 @@ def beyond_specs(
     Spec
         One run.
     """
-    for contamination, shares in BEYOND.items():
-        yield from specs_of(datasets, shares, methods, seeds, contamination=contamination)
+    for kind, contamination in BEYOND.items():
+        yield from specs_of(datasets, contamination, methods, seeds, kind=kind)

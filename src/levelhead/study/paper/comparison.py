@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from levelhead._deprecated import percentage
 from levelhead.study.paper.published import DECIMALS, N_SPLITS, table1
+from levelhead.study.specs import shown_percent
 from levelhead.study.store import Row
 from levelhead.study.tables import Grid, Style, cells, in_order
 
@@ -20,8 +22,8 @@ class Compared(NamedTuple):
     ----------
     dataset : str
         Name of the data set.
-    share : float
-        λ, the percentage of wrong labels.
+    contamination : float
+        Share of wrong labels, a fraction.
     method : str
         Name of the method.
     measure : str
@@ -35,7 +37,7 @@ class Compared(NamedTuple):
     """
 
     dataset: str
-    share: float
+    contamination: float
     method: str
     measure: str
     ours: float
@@ -47,6 +49,11 @@ class Compared(NamedTuple):
     def difference(self) -> float:
         """(ours − paper) / standard error; positive where the paper is better."""
         return (self.ours - self.paper) / self.standard_error
+
+    @property
+    def share(self) -> float:
+        """Old name of `contamination`, in percent."""
+        return percentage(self)
 
 
 def compared(rows: Iterable[Row]) -> list[Compared]:
@@ -67,23 +74,12 @@ def compared(rows: Iterable[Row]) -> list[Compared]:
     """
     stored, published, found = list(rows), table1(), []
     for measure in MEASURES:
-        for (dataset, share, method), cell in cells(stored, measure).items():
-            if (dataset, share, method) in published:
-                fact = published[dataset, share, method]
+        for key, cell in cells(stored, measure).items():
+            if key in published:
+                fact = published[key]
                 spread = getattr(fact, f"{measure}_std") / np.sqrt(min(cell.n_splits, N_SPLITS))
                 error = float(np.hypot(spread, _ROUNDING))
-                found.append(
-                    Compared(
-                        dataset,
-                        share,
-                        method,
-                        measure,
-                        cell.mean,
-                        getattr(fact, measure),
-                        cell.n_splits,
-                        error,
-                    )
-                )
+                found.append(Compared(*key, measure, cell.mean, getattr(fact, measure), cell.n_splits, error))
     return found
 
 
@@ -104,16 +100,16 @@ def compare(rows: Iterable[Row], style: Style = "text") -> str:
     """
     lines: dict[tuple[str, float, str], dict[str, Compared]] = {}
     for one in compared(rows):
-        lines.setdefault((one.dataset, one.share, one.method), {})[one.measure] = one
+        lines.setdefault((one.dataset, one.contamination, one.method), {})[one.measure] = one
     heads = tuple(
         f"{measure.upper()} {what}" for measure in MEASURES for what in ("ours", "paper", "difference")
     )
     drawn = tuple(
         (
-            f"{dataset}, λ = {share:g}, {method}",
+            f"{dataset}, {shown_percent(contamination)}, {method}",
             tuple(c for measure in MEASURES for c in _three(found[measure])),
         )
-        for (dataset, share, method), found in lines.items()
+        for (dataset, contamination, method), found in lines.items()
     )
     counts = sorted({one.n_splits for found in lines.values() for one in found.values()})
     splits = " to ".join(str(n) for n in dict.fromkeys(counts[:1] + counts[-1:]))

@@ -1,9 +1,10 @@
 """The grid search of the paper for hyperparameters (appendix F), and a variant that uses no test rows.
 
-First the learning rate and the dropout rate at β = γ = 1, then β or γ at the best of them; at λ = 5. As in the paper,
-`honest=False` scores by the RMSE on the clean test rows, the same rows that Table 1 reports. This is optimistic, and in
-practice there are no clean labels to choose by. `honest=True` does not use them: it holds out a fifth of the training
-rows, including wrong labels, and scores by `robust_r2`, which is robust against wrong labels.
+First the learning rate and the dropout rate at β = γ = 1, then β or γ at the best of them, at 5 % of wrong labels. In
+the paper, and with `held_out=False`, the score is the RMSE on the clean test rows, the same rows that Table 1 reports.
+This is optimistic, and in practice there are no clean labels to choose by. `held_out=True` does not use them: it holds
+out a fifth of the training rows, including wrong labels, and scores by `robust_r2`, which is robust against wrong
+labels.
 
 Beta_Bayes has its own grid: β and the standard deviation of its likelihood, in units of the labels.
 """
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from levelhead._deprecated import renamed_argument, renamed_value
 from levelhead.study.paper.table1 import (
     BATCH_SIZE,
     PAPER,
@@ -37,8 +39,12 @@ DROPOUTS = (0.0, 0.1, 0.2, 0.3, 0.4)
 ROBUSTNESS = tuple(k / 10 for k in range(1, 11))
 BAYES_BETAS = (0.1, 0.2, 0.4, 0.7, 1.0)
 NOISE_STDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-SHARE = 5
-HELD_OUT = 0.2
+CONTAMINATION = 0.05
+HELD_OUT_SIZE = 0.2
+_OLD_COLUMNS = (  # of the file that version 0.1 wrote
+    *("method", "dataset", "judged_by", "n_splits", "score"),
+    *("learning_rate", "dropout", "epochs", "robustness", "noise_std"),
+)
 SEARCHED = ("GCP", "Beta", "Gamma", "Beta_Bayes")
 Candidate = Hyperparameters | BayesHyperparameters
 
@@ -76,30 +82,32 @@ def second_stage(method: str, best: Candidate) -> list[Candidate]:
     return [replace(best, robustness=value) for value in ROBUSTNESS]
 
 
+@renamed_argument("honest", "held_out")
 def candidate_specs(
     method: str,
     dataset: str,
     candidates: Iterable[Candidate],
     seeds: Sequence[int] = SEEDS,
     *,
-    honest: bool = True,
+    held_out: bool = True,
 ) -> dict[Spec, Candidate]:
     """Create the runs that compare candidates, all with the same splits, wrong labels and random streams."""
     return {
         Spec(
             dataset,
-            SHARE,
+            CONTAMINATION,
             method,
             seed,
             _estimator(method, dataset, candidate),
             test_size=TEST_SIZE,
-            validation_size=HELD_OUT if honest else 0.0,
+            validation_size=HELD_OUT_SIZE if held_out else 0.0,
         ): candidate
         for candidate in candidates
         for seed in seeds
     }
 
 
+@renamed_argument("honest", "held_out")
 def search(
     method: str,
     dataset: str,
@@ -107,7 +115,7 @@ def search(
     backend: Any = "serial",
     *,
     seeds: Sequence[int] = SEEDS,
-    honest: bool = True,
+    held_out: bool = True,
     epochs: int | None = None,
     n_jobs: int = 1,
     show_progress: bool = True,
@@ -126,7 +134,7 @@ def search(
         Where to run, as for `run_study`.
     seeds : sequence of int, default=SEEDS
         Seeds of the splits to average over.
-    honest : bool, default=True
+    held_out : bool, default=True
         Whether to score on held-out training rows with `robust_r2`; otherwise on the clean test rows with the RMSE, as
         in the paper.
     epochs : int or None, default=None
@@ -156,25 +164,25 @@ def search(
             for candidate in candidates
         ]
     for stage in range(2):
-        specs = candidate_specs(method, dataset, candidates, seeds, honest=honest)
+        specs = candidate_specs(method, dataset, candidates, seeds, held_out=held_out)
         run_study(specs, store_path, backend, n_jobs=n_jobs, show_progress=show_progress)
         with Store(store_path) as store:
-            scores |= {c: _score(store, specs, c, honest) for c in candidates}
+            scores |= {c: _score(store, specs, c, held_out) for c in candidates}
         best = min(candidates, key=lambda c: (scores[c], candidates.index(c)))
         if stage == 0:
             candidates = second_stage(method, best)
     return Choice(best, scores)
 
 
-def _score(store: Store, specs: Mapping[Spec, Candidate], chosen: Candidate, honest: bool) -> float:
+def _score(store: Store, specs: Mapping[Spec, Candidate], chosen: Candidate, held_out: bool) -> float:
     """Mean over the splits; infinite if a run failed, for instance because it diverged."""
     own = [spec for spec, candidate in specs.items() if candidate == chosen]
     rows = store.rows(own)
-    return float(np.mean([_loss(row, honest) for row in rows])) if len(rows) == len(own) else float("inf")
+    return float(np.mean([_loss(row, held_out) for row in rows])) if len(rows) == len(own) else float("inf")
 
 
-def _loss(row: Row, honest: bool) -> float:
-    return 1 - row.robust_r2 if honest else row.rmse
+def _loss(row: Row, held_out: bool) -> float:
+    return 1 - row.robust_r2 if held_out else row.rmse
 
 
 def _start(method: str, dataset: str) -> Hyperparameters:
@@ -196,7 +204,7 @@ class Found(NamedTuple):
     ----------
     method, dataset : str
         Names.
-    judged_by : str
+    scored_on : str
         Rows that the score was computed on.
     n_splits : int
         Number of splits.
@@ -210,7 +218,7 @@ class Found(NamedTuple):
 
     method: str
     dataset: str
-    judged_by: str
+    scored_on: str
     n_splits: int
     score: float
     learning_rate: float | None
@@ -218,6 +226,11 @@ class Found(NamedTuple):
     epochs: int | None
     robustness: float | None
     noise_std: float | None
+
+    @property
+    def judged_by(self) -> str:
+        """Old name of `scored_on`."""
+        return str(renamed_value(self, "judged_by", "scored_on"))
 
     @property
     def settings(self) -> Candidate:
@@ -231,12 +244,13 @@ class Found(NamedTuple):
         return Hyperparameters(self.learning_rate, self.dropout, self.epochs, self.robustness)
 
 
-JUDGES = {True: "held-out training rows", False: "test rows"}
+_SCORED_ON = {True: "held-out training rows", False: "test rows"}
 
 
-def found(method: str, dataset: str, choice: Choice, *, honest: bool, n_splits: int) -> Found:
+@renamed_argument("honest", "held_out")
+def found(method: str, dataset: str, choice: Choice, *, held_out: bool, n_splits: int) -> Found:
     """Convert a choice to a line of the file."""
-    head = method, dataset, JUDGES[honest], n_splits, choice.scores[choice.best]
+    head = method, dataset, _SCORED_ON[held_out], n_splits, choice.scores[choice.best]
     best = choice.best
     if isinstance(best, BayesHyperparameters):
         return Found(*head, None, None, None, best.beta, best.noise_std)
@@ -253,22 +267,26 @@ def write_choices(lines: Iterable[Found], path: str | os.PathLike[str]) -> None:
 
 
 def read_choices(path: str | os.PathLike[str]) -> list[Found]:
-    """Read a file written by `write_choices`."""
+    """Read a file written by `write_choices`, of this version or of version 0.1."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
-        if tuple(next(reader, ())) != Found._fields:
+        given = tuple(next(reader, ()))
+        if given not in (Found._fields, _OLD_COLUMNS):
             raise ValueError(f"{path} contains no choices; its columns must be {', '.join(Found._fields)}")
         return [_parsed(line) for line in reader]
 
 
-def chosen(lines: Iterable[Found], *, honest: bool = True) -> Chosen:
-    """Return the choices that were scored on held-out rows (`honest`) or on test rows, for `table1_specs`."""
-    return {(line.method, line.dataset): line.settings for line in lines if line.judged_by == JUDGES[honest]}
+@renamed_argument("honest", "held_out")
+def chosen(lines: Iterable[Found], *, held_out: bool = True) -> Chosen:
+    """Return the choices that were scored on held-out rows (`held_out`) or on test rows, for `table1_specs`."""
+    return {
+        (line.method, line.dataset): line.settings for line in lines if line.scored_on == _SCORED_ON[held_out]
+    }
 
 
 def _parsed(line: Sequence[str]) -> Found:
-    method, dataset, judged_by, n_splits, *numbers = line
+    method, dataset, scored_on, n_splits, *numbers = line
     score, rate, dropout, epochs, robustness, std = (float(text) if text else None for text in numbers)
     n_epochs = None if epochs is None else int(epochs)
     assert score is not None
-    return Found(method, dataset, judged_by, int(n_splits), score, rate, dropout, n_epochs, robustness, std)
+    return Found(method, dataset, scored_on, int(n_splits), score, rate, dropout, n_epochs, robustness, std)

@@ -1,6 +1,6 @@
 """The numbers of the paper's Table 1: facts to compare with.
 
->>> table1()["boston", 5, "EnsGCP"]
+>>> table1()["boston", 0.05, "EnsGCP"]
 Published(rmse=3.61, rmse_std=1.52, auc=1.85, auc_std=0.47)
 """
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 N_SPLITS = 50
 DECIMALS = 2
-_SHARES = (0, 5, 10, 15, 20)
+_CONTAMINATIONS = (0.0, 0.05, 0.1, 0.15, 0.2)
 # Data set, method, and for every λ: RMSE, its standard deviation, AUC, its standard deviation.
 _FACTS = """
 boston Beta 3.59 1.51 2.14 0.49 3.42 1.37 2.19 0.51 3.31 1.26 2.21 0.49 3.32 1.24 2.33 0.51 3.49 1.32 2.69 0.72
@@ -77,11 +77,11 @@ def table1() -> dict[tuple[str, float, str], Published]:
     Returns
     -------
     dict
-        A `Published` for each (data set, λ, method). Power and Kin8nm have no Beta_Bayes.
+        A `Published` for each (data set, contamination, method). Power and Kin8nm have no Beta_Bayes.
     """
     cells = {}
     for line in _FACTS.strip().splitlines():
         dataset, method, *numbers = line.split()
-        for k, share in enumerate(_SHARES):
-            cells[dataset, float(share), method] = Published(*map(float, numbers[4 * k : 4 * k + 4]))
+        for k, contamination in enumerate(_CONTAMINATIONS):
+            cells[dataset, contamination, method] = Published(*map(float, numbers[4 * k : 4 * k + 4]))
     return cells

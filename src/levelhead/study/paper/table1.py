@@ -1,4 +1,6 @@
-"""The paper's Table 1 as a study: data sets × λ × methods × splits, with the paper's hyperparameters (appendix F).
+"""The paper's Table 1 as a study: data sets × contamination × methods × splits.
+
+The hyperparameters are those of the paper (appendix F).
 
 GCP and GCP_St are two readings of one fit, so their specs are one. `Gaussian`, the likelihood without any
 robustness, is not in the paper; it has the training of GCP.
@@ -11,12 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from levelhead import estimators
+from levelhead._deprecated import percentages
 from levelhead.contamination import Contamination, Replaced
 from levelhead.datasets import TABLES
 from levelhead.study.specs import Spec
 
 DATASETS = ("boston", "concrete", "yacht", "power", "kin8nm")  # the quick ones first
-SHARES = (0, 5, 10, 15, 20)
+CONTAMINATIONS = (0.0, 0.05, 0.1, 0.15, 0.2)  # the paper's λ, as fractions
 METHODS = ("Beta", "Gamma", "Beta_Bayes", "GCP_St", "GCP", "EnsBeta", "EnsGamma", "EnsGCP", "Gaussian")
 # Random states of the 50 splits.
 SEEDS = (
@@ -103,13 +106,14 @@ _ROBUSTNESS = {"Beta": "beta", "Gamma": "gamma"}
 Chosen = Mapping[tuple[str, str], Hyperparameters | BayesHyperparameters]
 
 
+@percentages("shares")
 def table1_specs(
     datasets: Sequence[str] = DATASETS,
-    shares: Sequence[float] = SHARES,
+    contamination: Sequence[float] = CONTAMINATIONS,
     methods: Sequence[str] = METHODS,
     seeds: Sequence[int] = SEEDS,
     *,
-    contamination: Contamination | None = None,
+    kind: Contamination | None = None,
     hyperparameters: Chosen = PAPER,
     label: str = "{method}",
 ) -> Iterator[Spec]:
@@ -119,13 +123,13 @@ def table1_specs(
     ----------
     datasets : sequence of str, default=DATASETS
         Data sets.
-    shares : sequence of float, default=SHARES
-        Percentages λ of wrong labels.
+    contamination : sequence of float, default=CONTAMINATIONS
+        Shares of wrong labels, fractions.
     methods : sequence of str, default=METHODS
         Methods. Beta_Bayes is left out on data sets for which the paper has no settings.
     seeds : sequence of int, default=SEEDS
         Seeds of the splits.
-    contamination : Contamination or None, default=None
+    kind : Contamination or None, default=None
         Kind of wrong labels; by default that of the paper.
     hyperparameters : mapping, default=PAPER
         Hyperparameters by (method, data set); missing ones are taken from the paper.
@@ -140,7 +144,7 @@ def table1_specs(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} in Table 1; choose from {', '.join(METHODS)}")
-    contaminate = Replaced() if contamination is None else contamination
+    kind = Replaced() if kind is None else kind
     chosen = {**PAPER, **hyperparameters}
     for dataset in datasets:
         fits = {
@@ -148,15 +152,15 @@ def table1_specs(
         }
         built = {fit: recipe(fit, dataset, chosen) for fit in fits}
         for seed in seeds:
-            for share in shares:
+            for wrong in contamination:
                 for fit, student in fits.items():
                     yield Spec(
                         dataset,
-                        share,
+                        wrong,
                         label.format(method=fit),
                         seed,
                         built[fit],
-                        contamination=contaminate,
+                        kind=kind,
                         student=None if student is None else label.format(method=student),
                         test_size=TEST_SIZE,
                     )

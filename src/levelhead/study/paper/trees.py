@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from levelhead import estimators
+from levelhead._deprecated import percentages
 from levelhead.contamination import Contamination, Replaced
-from levelhead.study.paper.table1 import DATASETS, N_MEMBERS, SEEDS, SHARES, TEST_SIZE, table1_specs
+from levelhead.study.paper.table1 import CONTAMINATIONS, DATASETS, N_MEMBERS, SEEDS, TEST_SIZE, table1_specs
 from levelhead.study.specs import Spec
 
 METHODS = ("GCPBoost", "EnsGCPBoost")
@@ -17,11 +18,11 @@ METHODS = ("GCPBoost", "EnsGCPBoost")
 
 def specs_of(
     datasets: Sequence[str],
-    shares: Sequence[float],
+    contamination: Sequence[float],
     methods: Sequence[str],
     seeds: Sequence[int],
     *,
-    contamination: Contamination | None = None,
+    kind: Contamination | None = None,
     **others: Any,
 ) -> Iterator[Spec]:
     """Create the specs of methods of the paper and of boosted trees.
@@ -30,13 +31,13 @@ def specs_of(
     ----------
     datasets : sequence of str
         Data sets.
-    shares : sequence of float
-        Percentages λ of wrong labels.
+    contamination : sequence of float
+        Shares of wrong labels, fractions.
     methods : sequence of str
         Methods.
     seeds : sequence of int
         Seeds of the splits.
-    contamination : Contamination or None, default=None
+    kind : Contamination or None, default=None
         Kind of wrong labels; by default that of the paper.
     **others
         Hyperparameters and label for `table1_specs`; not allowed for trees.
@@ -51,18 +52,19 @@ def specs_of(
     if trees and others:
         raise ValueError(f"{trees[0]} has no hyperparameters to choose; run it without them")
     if paper:
-        yield from table1_specs(datasets, shares, paper, seeds, contamination=contamination, **others)
+        yield from table1_specs(datasets, contamination, paper, seeds, kind=kind, **others)
     if trees:
-        yield from boosting_specs(datasets, shares, trees, seeds, contamination=contamination)
+        yield from boosting_specs(datasets, contamination, trees, seeds, kind=kind)
 
 
+@percentages("shares")
 def boosting_specs(
     datasets: Sequence[str] = DATASETS,
-    shares: Sequence[float] = SHARES,
+    contamination: Sequence[float] = CONTAMINATIONS,
     methods: Sequence[str] = METHODS,
     seeds: Sequence[int] = SEEDS,
     *,
-    contamination: Contamination | None = None,
+    kind: Contamination | None = None,
 ) -> Iterator[Spec]:
     """Create the specs of boosted trees, data set by data set, all methods of a split together.
 
@@ -70,13 +72,13 @@ def boosting_specs(
     ----------
     datasets : sequence of str, default=DATASETS
         Data sets.
-    shares : sequence of float, default=SHARES
-        Percentages λ of wrong labels.
+    contamination : sequence of float, default=CONTAMINATIONS
+        Shares of wrong labels, fractions.
     methods : sequence of str, default=METHODS
         "GCPBoost", "EnsGCPBoost" or both.
     seeds : sequence of int, default=SEEDS
         Seeds of the splits.
-    contamination : Contamination or None, default=None
+    kind : Contamination or None, default=None
         Kind of wrong labels; by default that of the paper.
 
     Yields
@@ -87,15 +89,13 @@ def boosting_specs(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} of trees; choose from {', '.join(METHODS)}")
-    contaminate = Replaced() if contamination is None else contamination
+    kind = Replaced() if kind is None else kind
     built = {name: recipe(name) for name in methods}
     for dataset in datasets:
         for seed in seeds:
-            for share in shares:
+            for wrong in contamination:
                 for name, estimator in built.items():
-                    yield Spec(
-                        dataset, share, name, seed, estimator, contamination=contaminate, test_size=TEST_SIZE
-                    )
+                    yield Spec(dataset, wrong, name, seed, estimator, kind=kind, test_size=TEST_SIZE)
 
 
 def recipe(method: str) -> Any:

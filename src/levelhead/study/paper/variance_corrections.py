@@ -16,12 +16,14 @@ import numpy as np
 
 from levelhead import datasets, estimators
 from levelhead._checks import FloatArray
+from levelhead._deprecated import percentages
 from levelhead.prediction import Prediction
+from levelhead.study.specs import shown_percent
 from levelhead.study.tables import Grid, Style
 from levelhead.theory.special import alpha_minus_A, b
 from levelhead.theory.student import prognostic_variance
 
-SHARES = (0, 5, 20)
+CONTAMINATIONS = (0.0, 0.05, 0.2)
 DRAWS = 50
 READINGS = {
     "V_p": "no correction: V_p (6)",
@@ -31,6 +33,14 @@ READINGS = {
     "estimated": "ε estimated, out-of-fold residuals",
 }
 _MEMBERS = 5
+_OLD_COLUMNS = (
+    "share",
+    "draw",
+    "reading",
+    "ratio",
+    "unsolved",
+    "epsilon",
+)  # of version 0.1; share in percent
 
 
 class Ratio(NamedTuple):
@@ -38,8 +48,8 @@ class Ratio(NamedTuple):
 
     Attributes
     ----------
-    share : float
-        λ, the percentage of wrong labels.
+    contamination : float
+        Share of wrong labels, a fraction.
     draw : int
         Number of the draw; the seed.
     reading : str
@@ -48,25 +58,26 @@ class Ratio(NamedTuple):
         Median over the rows of predicted over true variance.
     unsolved : float
         Share of rows without a solution.
-    epsilon : float
-        Contamination ε that was used.
+    used_contamination : float
+        Share of wrong labels, ε, that the reading used.
     """
 
-    share: float
+    contamination: float
     draw: int
     reading: str
     ratio: float
     unsolved: float
-    epsilon: float
+    used_contamination: float
 
 
-def ratios(shares: Sequence[float] = SHARES, draws: int = DRAWS) -> Iterator[Ratio]:
+@percentages("shares")
+def ratios(contamination: Sequence[float] = CONTAMINATIONS, draws: int = DRAWS) -> Iterator[Ratio]:
     """Compute all readings of all draws; the number of a draw is the seed of everything in it.
 
     Parameters
     ----------
-    shares : sequence of float, default=SHARES
-        Percentages λ of wrong labels.
+    contamination : sequence of float, default=CONTAMINATIONS
+        Shares of wrong labels, fractions.
     draws : int, default=DRAWS
         Number of synthetic data sets.
 
@@ -76,12 +87,12 @@ def ratios(shares: Sequence[float] = SHARES, draws: int = DRAWS) -> Iterator[Rat
         One reading of one draw.
     """
     for draw in range(draws):
-        for share in shares:
-            yield from _of_draw(share, draw)
+        for wrong in contamination:
+            yield from _of_draw(wrong, draw)
 
 
-def _of_draw(share: float, draw: int) -> Iterator[Ratio]:
-    data = datasets.synthetic(contamination=share / 100, random_state=draw)
+def _of_draw(contamination: float, draw: int) -> Iterator[Ratio]:
+    data = datasets.synthetic(contamination=contamination, random_state=draw)
     truth, epsilon = data.std**2, float(data.mask.mean())
     plain, estimated = _fitted(data, None, draw), _fitted(data, "auto", draw)
     known = _fitted(data, epsilon, draw) if epsilon else plain
@@ -97,7 +108,7 @@ def _of_draw(share: float, draw: int) -> Iterator[Ratio]:
         solved = np.isfinite(variance)
         ratio = float(np.median(variance[solved] / truth[solved])) if solved.any() else float("nan")
         used = float(estimated.contamination_) if reading == "estimated" else epsilon
-        yield Ratio(share, draw, reading, ratio, float(1 - solved.mean()), used)
+        yield Ratio(contamination, draw, reading, ratio, float(1 - solved.mean()), used)
 
 
 def _fitted(data: datasets.Synthetic, contamination: float | str | None, seed: int) -> Any:
@@ -144,14 +155,16 @@ def write(lines: Iterable[Ratio], path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> list[Ratio]:
-    """Read a file written by `write`."""
+    """Read a file written by `write`, of this version or of version 0.1."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
-        if tuple(next(reader, ())) != Ratio._fields:
+        given = tuple(next(reader, ()))
+        if given not in (Ratio._fields, _OLD_COLUMNS):
             raise ValueError(f"{path} contains no ratios; its columns must be {', '.join(Ratio._fields)}")
+        unit = 100 if "share" in given else 1
         return [
-            Ratio(float(share), int(draw), reading, *map(float, rest))
-            for share, draw, reading, *rest in reader
+            Ratio(float(wrong) / unit, int(draw), reading, *map(float, rest))
+            for wrong, draw, reading, *rest in reader
         ]
 
 
@@ -172,22 +185,22 @@ def summary(lines: Iterable[Ratio], style: Style = "markdown") -> str:
     """
     found: dict[tuple[str, float], list[Ratio]] = {}
     for line in lines:
-        found.setdefault((line.reading, line.share), []).append(line)
-    shares = sorted({share for _, share in found})
+        found.setdefault((line.reading, line.contamination), []).append(line)
+    contaminations = sorted({contamination for _, contamination in found})
     cells = {key: _quartiles(of_cell) for key, of_cell in found.items()}
     best = {
-        share: min(
-            (r for r in READINGS if (r, share) in cells), key=lambda r: abs(np.log(cells[r, share][1]))
+        wrong: min(
+            (r for r in READINGS if (r, wrong) in cells), key=lambda r: abs(np.log(cells[r, wrong][1]))
         )
-        for share in shares
+        for wrong in contaminations
     }
     drawn = tuple(
-        (name, tuple((_shown(found[r, s], cells[r, s]), best[s] == r) for s in shares))
+        (name, tuple((_shown(found[r, s], cells[r, s]), best[s] == r) for s in contaminations))
         for r, name in READINGS.items()
     )
     draws = len({line.draw for of_cell in found.values() for line in of_cell})
     title = f"predicted over true variance: median (quartiles) over {draws} draws of 400 rows"
-    return Grid(title, tuple(f"λ = {s:g} %" for s in shares), drawn).draw(style)
+    return Grid(title, tuple(shown_percent(s) for s in contaminations), drawn).draw(style)
 
 
 def _quartiles(lines: Sequence[Ratio]) -> tuple[float, float, float]:

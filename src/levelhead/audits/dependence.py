@@ -1,0 +1,173 @@
+"""Do rows belong together? Residuals of independent rows do not agree with those of their neighbours.
+
+Folds by content divide rows that belong together, such as visits of one patient or hours of one day. The fold models
+then learn a wrong label from its own relatives, and the audit misses it. `find_dependence` looks for residuals that
+agree in neighbouring rows of a file and in rows of one level of a column.
+
+>>> import numpy as np
+>>> rng = np.random.default_rng(0)
+>>> patient = np.repeat(np.arange(50), 4)
+>>> z = rng.normal(size=50)[patient] + rng.normal(size=200)
+>>> find_dependence(z, {"patient": patient, "ward": np.arange(200) % 7})[0].column
+'patient'
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import fdtrc, ndtr
+
+FloatArray = NDArray[np.float64]
+
+_LARGEST = 3.0  # residuals beyond it count as this: single wrong labels must not decide
+_LEAST_CORRELATION = 0.1  # smaller ones change no verdict
+_LEVEL = 1e-3  # largest p-value that is reported, over all columns and windows
+_LEAST_RUN = 4
+_LEAST_ROWS = 30
+_MOST_RUNS = 3
+_MOST_ROWS = 50_000  # of a column that are compared
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Rows whose residuals agree.
+
+    Attributes
+    ----------
+    kind : {"neighbours", "run", "column"}
+        Neighbouring rows all over the file, one run of neighbouring rows, or rows of one level of a column.
+    correlation : float
+        Correlation of neighbouring residuals, or of residuals in one level; for a run their mean, in noise units.
+    p_value : float
+        Probability of such an agreement among independent rows, corrected for the number of columns or runs.
+    column : str or None
+        The column whose levels agree.
+    rows : tuple of int, or None
+        First and last row of a run.
+    """
+
+    kind: str
+    correlation: float
+    p_value: float
+    column: str | None = None
+    rows: tuple[int, int] | None = None
+
+    def text(self, row_numbers: ArrayLike | None = None) -> str:
+        """Say what was found and which option helps.
+
+        Parameters
+        ----------
+        row_numbers : array-like of int, of shape (n_samples,), default=None
+            Numbers of the rows; by default they count from 0.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
+        chance = f"p = {max(self.p_value, 1e-99):.0e}"
+        if self.rows is not None:
+            low, high = self.rows if row_numbers is None else np.asarray(row_numbers)[list(self.rows)]
+            side = "above" if self.correlation > 0 else "below"
+            return (
+                f"Rows {low} to {high} lie {side} their predictions together (on average {abs(self.correlation):.1f} "
+                f"standard deviations, {chance}). If rows that follow each other belong together, give their blocks as "
+                "groups=, or --time COLUMN on the command line."
+            )
+        if self.column is not None:
+            return (
+                f"Residuals agree within the levels of column {self.column!r} (correlation {self.correlation:.2f}, "
+                f"{chance}). If its rows belong together, give it as groups=, or --group {self.column} on the command "
+                "line."
+            )
+        return (
+            f"Residuals of neighbouring rows agree (correlation {self.correlation:.2f}, {chance}). If rows that follow "
+            "each other belong together, give their blocks as groups=, or --time COLUMN on the command line."
+        )
+
+
+def find_dependence(z: ArrayLike, columns: Mapping[str, ArrayLike] | None = None) -> list[Dependence]:
+    """Find rows whose residuals agree.
+
+    Parameters
+    ----------
+    z : array-like of shape (n_samples,)
+        Residuals in units of the noise, in the order of the file.
+    columns : mapping of str to array-like of shape (n_samples,), default=None
+        Columns whose levels may belong together: categories, text, whole numbers.
+
+    Returns
+    -------
+    list of Dependence
+        What was found, the smallest p-value first; empty if the rows look independent.
+    """
+    bounded = np.clip(np.asarray(z, dtype=np.float64), -_LARGEST, _LARGEST)
+    if len(bounded) < _LEAST_ROWS:
+        return []
+    u = bounded - bounded.mean()
+    if not u.any():
+        return []
+    found = [*_neighbours(u), *_runs(u)]
+    given = {
+        name: codes for name, values in (columns or {}).items() if (codes := _levels(values)) is not None
+    }
+    for name, codes in given.items():
+        found += _within(u[: len(codes)], codes, name, len(given))
+    return sorted(found, key=lambda finding: finding.p_value)
+
+
+def _neighbours(u: FloatArray) -> list[Dependence]:
+    correlation = float((u[1:] * u[:-1]).sum() / (u * u).sum())
+    p = float(ndtr(-correlation * np.sqrt(len(u))))
+    agree = correlation >= _LEAST_CORRELATION and p < _LEVEL
+    return [Dependence("neighbours", correlation, p)] if agree else []
+
+
+def _runs(u: FloatArray) -> list[Dependence]:
+    """Windows of neighbouring rows with the largest mean, one after the other, without overlap."""
+    n, spread = len(u), float(np.sqrt((u * u).mean()))
+    lengths = [length for k in range(4, 40) if (length := round(2 ** (k / 2))) <= n // 4]
+    left, found = u.copy(), []
+    for _ in range(_MOST_RUNS):
+        total = np.concatenate([[0.0], np.cumsum(left)])
+        best = (0.0, 0, 0)
+        for length in lengths:
+            sums = (total[length:] - total[:-length]) / np.sqrt(length)
+            k = int(np.argmax(np.abs(sums)))
+            best = max(best, (float(abs(sums[k])), k, length))
+        size, start, length = best
+        p = min(1.0, 2 * n * len(lengths) * float(ndtr(-size / spread)))
+        mean = float(u[start : start + length].mean()) if length else 0.0
+        if p >= _LEVEL or length < _LEAST_RUN or abs(mean) < spread:
+            break
+        found.append(Dependence("run", mean / spread, p, rows=(start, start + length - 1)))
+        left[start : start + length] = 0
+    return found
+
+
+def _levels(values: ArrayLike) -> NDArray[np.intp] | None:
+    """Codes of the levels of a column; None if it has too few or too many."""
+    given = np.asarray(values)[:_MOST_ROWS]
+    if given.dtype.kind == "f" and not (given == np.trunc(given))[np.isfinite(given)].all():
+        return None
+    known: dict[object, int] = {}
+    codes = np.array([known.setdefault(value, len(known)) for value in given.tolist()], dtype=np.intp)
+    return codes if 3 <= len(known) <= len(codes) // 2 else None
+
+
+def _within(u: FloatArray, codes: NDArray[np.intp], name: str, n_columns: int) -> list[Dependence]:
+    """One-way analysis of variance: whether levels differ more than their rows."""
+    sizes = np.bincount(codes).astype(np.float64)
+    n, n_levels = len(u), len(sizes)
+    means = np.bincount(codes, u) / sizes
+    between = float((sizes * (means - u.mean()) ** 2).sum()) / (n_levels - 1)
+    within = float(((u - means[codes]) ** 2).sum()) / (n - n_levels)
+    if within == 0:
+        return []
+    typical = (n - float((sizes**2).sum()) / n) / (n_levels - 1)
+    correlation = (between - within) / (between + (typical - 1) * within)
+    p = min(1.0, n_columns * float(fdtrc(n_levels - 1, n - n_levels, between / within)))
+    agree = correlation >= _LEAST_CORRELATION and p < _LEVEL
+    return [Dependence("column", correlation, p, column=name)] if agree else []
