@@ -5,6 +5,7 @@ import pytest
 
 from levelhead.audits import Audit, diagnose, find_segments
 from levelhead.audits._digits import resolution, transpositions
+from levelhead.prediction.transforms import LogTransform
 
 N = 1000
 BAD = np.arange(20, 980, 48)  # 20 rows
@@ -93,6 +94,26 @@ def test_the_shift_of_a_segment_is_a_kind(exact) -> None:
     inside = (found.rows >= 300) & (found.rows < 360)
     assert (found.kind[inside] == "segment shift").mean() > 0.9
     np.testing.assert_allclose(found.repaired[inside], y[found.rows[inside]], atol=1.0)
+
+
+def test_labels_that_were_judged_on_a_logarithmic_scale() -> None:
+    rng = np.random.default_rng(0)
+    mean = rng.uniform(3, 8, N)
+    truth = np.exp(mean + 0.3 * rng.normal(size=N))
+    wrong = truth.copy()
+    wrong[BAD] *= 100
+    wrong[400:450] *= 4
+    wrong[600] = 0.0
+    audit = Audit.from_residuals(wrong, mean, 0.09, transform=LogTransform.of(truth))
+    found = diagnose(audit, segments=find_segments(audit))
+    repaired = dict(zip(found.rows.tolist(), found.repaired.tolist(), strict=True))
+    kind = dict(zip(found.rows.tolist(), found.kind.tolist(), strict=True))
+    hundredfold = [row for row in BAD if not 400 <= row < 450]
+    assert sum(kind[row] == "factor of ten" for row in hundredfold) >= len(hundredfold) - 2
+    assert all(np.isfinite(found.repaired))
+    shifted = [row for row in found.rows if 400 <= row < 450 and kind[row] == "segment shift"]
+    assert len(shifted) >= 30
+    np.testing.assert_allclose([repaired[row] / truth[row] for row in shifted], 1, atol=0.3)
 
 
 def test_a_factor_of_the_user_is_a_unit(exact) -> None:

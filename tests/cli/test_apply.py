@@ -21,7 +21,7 @@ def test_decisions_of_two_reviewers_are_applied(files, run) -> None:
     done = run("apply", "flats.csv", "anna.csv", "ben.csv", "--out", "clean/flats.csv", cwd=files)
     assert done.code == 0, done.err
     assert (files / "clean/flats.csv").read_text() == "id;rent\na;1.200,50\nb;900,5\n"
-    assert "1 labels of rent fixed, 1 rows dropped, 1 labels kept" in done.out
+    assert "rent: of 3 labels, fixed 1, dropped 1; 1 were looked at and kept." in done.out
     again = run("apply", "flats.csv", "anna.csv", "--out", "clean/flats.csv", cwd=files)
     assert again.code == 1
     assert "exists; give another path, or --force" in again.err

@@ -15,6 +15,7 @@ import pytest
 from levelhead import metrics
 from levelhead.audits import Audit
 from levelhead.audits.neighbours import nearest
+from levelhead.prediction.transforms import LogTransform
 from levelhead.report import audit, audit_report, panels
 from levelhead.report.rows import read_table
 
@@ -42,7 +43,7 @@ def lines(part: dict[str, Any]) -> list[str]:
 def test_columns_are_those_of_the_audit(verdict: Audit, tmp_path: Path) -> None:
     audit_report(verdict, tmp_path / "a.html")
     data = payload(tmp_path / "a.html")
-    columns = {name: unpacked(part) for name, part in data["columns"].items()}
+    columns = {name: unpacked(part) for name, part in data["columns"].items() if part is not None}
     np.testing.assert_array_equal(columns["given"], verdict.given_label)
     np.testing.assert_allclose(columns["predicted"], verdict.predicted_label, atol=1e-3)
     np.testing.assert_allclose(columns["std"], verdict.std, rtol=1e-4)
@@ -52,6 +53,20 @@ def test_columns_are_those_of_the_audit(verdict: Audit, tmp_path: Path) -> None:
     np.testing.assert_array_equal(columns["verdict"] == 1, in_doubt)
     assert data["table"] is None
     assert data["all_labels"] is True
+
+
+def test_labels_judged_on_a_logarithmic_scale_have_logarithmic_axes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    mean = rng.uniform(0, 3, 300)
+    y = np.exp(mean + 0.1 * rng.normal(size=300))
+    y[:3] *= 10
+    judged = Audit.from_residuals(y, mean, 0.01, transform=LogTransform.of(y))
+    audit_report(judged, tmp_path / "a.html")
+    data = payload(tmp_path / "a.html")
+    assert data["log_scale"] is True
+    np.testing.assert_allclose(unpacked(data["columns"]["z"]), judged.z, rtol=1e-6)
+    audit_report(judged, tmp_path / "b.html", log_scale=False)
+    assert payload(tmp_path / "b.html")["log_scale"] is False
 
 
 def test_the_digest_tells_reports_apart(verdict: Audit, tmp_path: Path) -> None:
@@ -90,7 +105,10 @@ def test_of_too_many_labels_the_page_holds_the_suspects(
     assert set(verdict.issues) <= set(place.tolist())
     assert len(place) < 300
     first = unpacked(data["near"]["rows"])[: data["near"]["each"]]
-    assert place[first].tolist() == [9, 10, 11, 12, 13, 14]  # the nearest trusted rows, by their new numbers
+    trusted = np.flatnonzero(audit.verdicts(verdict) == 0)
+    assert (
+        place[first].tolist() == trusted[:6].tolist()
+    )  # the first rows are wrong: the nearest trusted ones follow
 
 
 def test_a_table_that_is_too_large_is_left_out_but_for_suspects(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
 from levelhead.audits._digits import FINEST, on_grid, resolution, transpositions
+from levelhead.prediction.transforms import Transform
 from levelhead.theory.elementary import exp, log, log1p
 
 Index = NDArray[np.intp]
@@ -93,7 +94,11 @@ class Labels:
     Attributes
     ----------
     given, centre, scale : ndarray of shape (n_samples,)
-        Labels; location and scale of the distribution of the clean ones.
+        Labels; location and scale of the distribution of the clean ones, in units of the label.
+    judged_centre, judged_scale : ndarray of shape (n_samples,)
+        Location and scale of that distribution on the scale on which labels are judged.
+    transform : Transform or None
+        That scale, if it is not the one of the labels.
     suspects : ndarray of int of shape (n_suspects,)
         Rows to diagnose.
     doubtful : ndarray of bool of shape (n_samples,)
@@ -101,12 +106,15 @@ class Labels:
     p_outlier : ndarray of shape (n_samples,)
         Probability that the label is wrong.
     shifts : ndarray of shape (n_samples,)
-        Shift of the segment of each row; NaN outside shifted segments.
+        Shift of the segment of each row, on the scale on which labels are judged; NaN outside shifted segments.
     """
 
     given: FloatArray
     centre: FloatArray
     scale: FloatArray
+    judged_centre: FloatArray
+    judged_scale: FloatArray
+    transform: Transform | None
     suspects: Index
     doubtful: Flags
     p_outlier: FloatArray
@@ -114,8 +122,20 @@ class Labels:
 
     def log_clean(self, value: FloatArray, rows: Index) -> FloatArray:
         """Logarithmic density of a clean label of `rows`."""
-        away = (value - self.centre[rows]) / self.scale[rows]
-        return _STUDENT - 0.5 * (_FREEDOM + 1) * log1p(away * away / _FREEDOM) - log(self.scale[rows])
+        judged = value if self.transform is None else self.transform.forward(value)
+        possible = np.isfinite(judged)  # a logarithmic scale has no labels of 0 or less
+        away = (np.where(possible, judged, 0.0) - self.judged_centre[rows]) / self.judged_scale[rows]
+        density = (
+            _STUDENT - 0.5 * (_FREEDOM + 1) * log1p(away * away / _FREEDOM) - log(self.judged_scale[rows])
+        )
+        return np.where(possible, density + self.log_slope(value), _NOTHING)
+
+    def log_slope(self, value: FloatArray) -> FloatArray:
+        """Logarithm of the derivative of the scale."""
+        if self.transform is None:
+            return np.zeros_like(value)
+        slope = self.transform.log_derivative(value)
+        return np.where(np.isfinite(slope), slope, 0.0)
 
 
 def centre_and_scale(
@@ -170,11 +190,20 @@ def _affine(labels: Labels, kind: str, detail: str, factor: float, offset: float
 
 
 def _shifted(labels: Labels) -> Hypothesis:
-    shift = labels.shifts[labels.suspects]
-    inside = np.isfinite(shift)
-    repaired = labels.given[labels.suspects] - np.where(inside, shift, 0.0)
-    density = np.where(inside, labels.log_clean(repaired, labels.suspects), _NOTHING)
-    return Hypothesis(SHIFT, "", repaired, density)
+    """The shift of the segment removed, on the scale on which labels are judged.
+
+    This kind occurs inside shifted segments only, other kinds anywhere: the place of a label is evidence too.
+    """
+    given, shift = labels.given[labels.suspects], labels.shifts[labels.suspects]
+    if labels.transform is None:
+        repaired = given - shift
+    else:
+        repaired = labels.transform.inverse(labels.transform.labels(given) - np.nan_to_num(shift))
+    inside = np.isfinite(shift) & np.isfinite(repaired)
+    known = np.where(inside, repaired, given)
+    density = labels.log_clean(known, labels.suspects) + labels.log_slope(given) - labels.log_slope(known)
+    density -= np.log(max(float(np.isfinite(labels.shifts).mean()), 1e-300))
+    return Hypothesis(SHIFT, "", known, np.where(inside, density, _NOTHING))
 
 
 def _log_background(labels: Labels) -> FloatArray:

@@ -217,12 +217,26 @@ def diagnose(
 
 
 def _labels(audit: "Audit", suspects: Index, segments: Sequence[Segment]) -> Labels:
-    centre, scale = centre_and_scale(audit.given_label, audit.predicted_label, audit.std)
-    shifts = np.full(len(audit), np.nan)
+    judged = audit.judged
+    residual, shifts = judged.given - judged.predicted, np.full(len(audit), np.nan)
     for segment in reversed(segments):  # the most significant segment last, so that it counts
         if segment.is_shifted:
-            shifts[segment.rows] = segment.shift
-    return Labels(audit.given_label, centre, scale, suspects, doubtful(audit), audit.p_outlier, shifts)
+            outside = np.setdiff1d(np.arange(len(audit)), segment.rows)
+            shifts[segment.rows] = np.median(residual[segment.rows]) - np.median(residual[outside])
+    centre, scale = centre_and_scale(audit.given_label, audit.predicted_label, audit.std)
+    judged_centre, judged_scale = centre_and_scale(*judged)
+    return Labels(
+        given=audit.given_label,
+        centre=centre,
+        scale=scale,
+        judged_centre=judged_centre,
+        judged_scale=judged_scale,
+        transform=None if audit.scale is None else audit.scale.transform,
+        suspects=suspects,
+        doubtful=doubtful(audit),
+        p_outlier=audit.p_outlier,
+        shifts=shifts,
+    )
 
 
 def _empty() -> Diagnosis:

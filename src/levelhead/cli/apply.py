@@ -80,8 +80,8 @@ def apply(
     for conflict in merged.conflicts:
         screen.note(f"Conflict: {conflict}")
     screen.print_line(
-        f"{len(result.fixed):,} labels of {column} fixed, {len(result.dropped):,} rows dropped, {kept:,} labels kept "
-        f"as they are; {result.rows:,} rows were read."
+        f"{column}: of {result.rows:,} labels, fixed {len(result.fixed):,}, dropped {len(result.dropped):,}; "
+        f"{kept:,} were looked at and kept."
     )
     screen.print_line(f"Wrote {out}. Next: levelhead audit {out} --target {column}")
 

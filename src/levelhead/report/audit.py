@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelhead._files import refuse
 from levelhead.audits import Audit, Diagnosis, Explanation, Segment, doubtful
 from levelhead.audits.neighbours import nearest
+from levelhead.prediction.transforms import LogTransform
 from levelhead.report import encoding, panels
 from levelhead.report.findings import Contents
 from levelhead.report.page import Panel, render, write
@@ -40,7 +41,7 @@ def audit_report(
     diagnosis: Diagnosis | None = None,
     explanations: Sequence[Explanation] = (),
     quality: Sequence[Any] = (),
-    log_scale: bool = False,
+    log_scale: bool | None = None,
     front: Sequence[Panel] = (),
     overwrite: bool = False,
 ) -> None:
@@ -78,8 +79,9 @@ def audit_report(
         Explanations of suspect rows, from `levelhead.audits.explain`.
     quality : sequence, default=()
         Findings about the quality of the table, each with a `title`, and with `text` or `examples`.
-    log_scale : bool, default=False
-        Whether labels are drawn on logarithmic axes; labels that are not positive are left out of that figure then.
+    log_scale : bool or None, default=None
+        Whether labels are drawn on logarithmic axes; labels that are not positive are left out of that figure then. By
+        default they are if the labels were judged on a logarithmic scale.
     front : sequence of Panel, default=()
         Panels to show before the table.
     overwrite : bool, default=False
@@ -93,6 +95,8 @@ def audit_report(
         If the file exists and `overwrite` is False.
     """
     refuse(Path(path), overwrite=overwrite)
+    if log_scale is None:
+        log_scale = audit.scale is not None and isinstance(audit.scale.transform, LogTransform)
     place = _places(audit, rows)
     source = None if table is None else read_table(table, target=target, id_column=id_column)
     if source is not None and len(place) and not 0 <= place.min() <= place.max() < len(source):
@@ -201,6 +205,7 @@ def _payload(
         "predicted": encoding.packed(encoding.coarse(audit.predicted_label[shown], 1e-3 * std)),
         "std": encoding.packed(encoding.coarse(std, 1e-4 * std).astype(np.float32)),
         "p": encoding.packed(_coarse_probability(audit.p_outlier[shown])),
+        "z": None if audit.scale is None else encoding.packed(audit.z[shown].astype(np.float32)),
         "verdict": encoding.packed(verdict[shown]),
         "place": encoding.packed(place[shown].astype(np.int32)),
         "alpha": encoding.packed(encoding.coarse(alpha, 1e-3 * alpha).astype(np.float32))

@@ -6,7 +6,8 @@ levelhead.pending.push((async () => {
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
   const { given, predicted, std, p, verdict, place, alpha } = columns;
   const n = given.length, table = audit.table;
-  const z = (label) => (given[label] - predicted[label]) / std[label];
+  /* In units of the noise, on the scale on which the labels were judged. */
+  const z = columns.z ? (label) => columns.z[label] : (label) => (given[label] - predicted[label]) / std[label];
   const decisions = levelhead.makeDecisions(audit.digest);
   const decisionOf = decisions.get;
   const findings = await levelhead.readFindings(audit);
