@@ -37,7 +37,7 @@ SHARES_OUT = (
 BINS = tuple(f"{what}{k}" for what in ("labels", "p", "wrong_in") for k in range(10))
 COLUMNS = (*SPEC, *COUNTS, *SHARES_OUT, *BINS)
 SIZES = (200, 1000, 5000, 20_000)
-SHARES = (0.0, 0.01, 0.05, 0.2, 0.4)
+SHARES = (0, 0.01, 0.05, 0.2, 0.4)
 LEVEL = 0.05
 CHOSEN_ON = ({"Gaussian", "t5", "lognormal", "gamma"}, {"wide", "one-sided", "cluster"})
 
