@@ -212,3 +212,19 @@ def test_all_models_learn_on_one_scale():
     assert model.predict_dist(inputs).transform is model.target_transform_
     plain = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(inputs, prices)
     assert plain.target_transform_ is None
+
+
+def test_groups_and_folds_reach_every_model(monkeypatch, quick):
+    given = []
+    for cls in (GCPRegressor, GCPBoostingRegressor):
+        fit = cls.fit
+
+        def spy(self, X, y, sample_weight=None, *, groups=None, cv=None, fit=fit):
+            given.append((groups, cv))
+            return fit(self, X, y, sample_weight, groups=groups, cv=cv)
+
+        monkeypatch.setattr(cls, "fit", spy)
+    groups = np.arange(300) // 3
+    AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS, groups=groups, cv=4)
+    assert len(given) == 3
+    assert all(one is groups and cv == 4 for one, cv in given)
