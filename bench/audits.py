@@ -4,7 +4,8 @@
 
 Noises × wrong labels (bench/noises.py) × sizes × shares. One row per draw is appended to
 bench/results/audits-simulation.csv; what is there is not run again. The page docs/tables/audits-simulation.md is made
-from that file. Choices were made on the noises and wrong labels in CHOSEN_ON; all others only judge.
+from that file. Choices were made on the noises and wrong labels in CHOSEN_ON. The others were looked at twice
+(docs/howto/audit.md), so they are not an independent test of the present constants.
 """
 
 import argparse
