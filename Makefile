@@ -60,8 +60,8 @@ docs: $(call has,docs cli)
 	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The peers come with the extra `bench`. `bench/accuracy.py`, `bench/audit.py` and `bench/peers.py` take longer and
-# resume: run them by hand; `bench/study_cost.py` needs the public data sets.
+# The other libraries come with the extra `bench`. `bench/accuracy.py`, `bench/audit.py` and `bench/peers.py` take
+# longer and can be resumed: run them by hand; `bench/study_cost.py` needs the public data sets.
 bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py
 	$(BIN)/python bench/engine.py
@@ -76,7 +76,7 @@ fuzz: $(call has,dev)
 clean:
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage .nox
 
-# Plants bugs in a copy, one by one, and runs the tests that must notice them: an hour or so. It goes on where it was
+# Plants bugs in a copy, one by one, and runs the tests that must detect them: about an hour. It continues where it was
 # interrupted. MUTANTS="tables trees:" takes those of a list, or with a word in their name.
 JOBS ?= 1
 mutants: $(call has,dev $(EXTRAS))

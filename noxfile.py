@@ -43,7 +43,7 @@ def newest_here() -> str:
 
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
-    """The quick tests, every dependency at the floor that pyproject.toml states."""
+    """The quick tests, every dependency at the lower bound in pyproject.toml."""
     optional = PROJECT["optional-dependencies"]
     stated = [*PROJECT["dependencies"], *(line for extra in EXTRAS for line in optional[extra])]
     floors = Path(session.create_tmp()) / "floors.txt"

@@ -1,9 +1,9 @@
-"""Which labels are wrong? Ours beside cleanlab and beside the filter that a careful person writes by hand.
+"""Which labels are wrong? levelhead compared with cleanlab and with a filter written by hand.
 
 python bench/audit.py [--data boston …] [--errors "replaced 5 %" …] [--methods cleanlab …] [--seeds 3] [--table]
 
-Training sets of the protocol (95 % of each data set) with planted errors; every run is appended to
-bench/results/audit.csv, what is there already is not run again. Peers (extra `bench`): cleanlab's CleanLearning
+Training sets of the protocol (95 % of each data set) with added errors. Runs are appended to
+bench/results/audit.csv; stored runs are not repeated. Baselines (extra `bench`): cleanlab's CleanLearning
 around LightGBM; and by hand: out-of-fold residual of LightGBM L1, over an L1 model of the log residual, cut at six
 robust standard deviations.
 """
@@ -80,13 +80,13 @@ def data(name: str, errors: str, seed: int):
 
 
 def run(name: str, errors: str, seed: int, method: str) -> dict:
-    spoilt = data(name, errors, seed)
+    contaminated = data(name, errors, seed)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        score, flagged = METHODS[method](np.asarray(spoilt.X), spoilt.y, seed)
+        score, flagged = METHODS[method](np.asarray(contaminated.X), contaminated.y, seed)
     seconds = time.perf_counter() - began
-    wrong = spoilt.mask
+    wrong = contaminated.mask
     return {
         "auroc": roc_auc_score(wrong, score) if wrong.any() else np.nan,
         "precision": wrong[flagged].mean() if flagged.any() else np.nan,
@@ -106,10 +106,10 @@ def table(rows: list[dict]) -> str:
             cell = on_shared_splits([r for r in rows if (r["data"], r["errors"]) == (name, errors)])
             own = np.mean([float(r["seconds"]) for r in cell if r["method"] == "levelhead"] or [np.nan])
             for method in METHODS:
-                mine = [r for r in cell if r["method"] == method]
-                if not mine:
+                runs = [r for r in cell if r["method"] == method]
+                if not runs:
                     continue
-                mean = {c: np.mean([float(r[c]) for r in mine]) for c in COLUMNS[4:]}
+                mean = {c: np.mean([float(r[c]) for r in runs]) for c in COLUMNS[4:]}
                 shown = [
                     "–" if np.isnan(mean[c]) else f"{mean[c]:.2f}" for c in ("auroc", "precision", "recall")
                 ]

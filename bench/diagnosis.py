@@ -138,20 +138,29 @@ def table(rows: list[dict[str, str]]) -> str:
         "of known kinds named |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    kinds = [(f"{kind} ({NAMES[kind]})" if kind in NAMES else kind, "kind", kind) for kind in (*PLANTS, "mixed")]
+    kinds = [
+        (f"{kind} ({NAMES[kind]})" if kind in NAMES else kind, "kind", kind) for kind in (*PLANTS, "mixed")
+    ]
     for title, column, value in [*kinds, *((name, "dataset", name) for name in TABLES), ("**all**", "", "")]:
         cell = [row for row in rows if not column or row[column] == value]
         if cell:
             counts = [sum(int(row[name]) for row in cell) for name in ("wrong", "flagged_wrong", "named")]
-            shares = [ratio(cell, *pair) for pair in (("right", "named"), ("repaired", "named"), ("known_right", "known"))]
+            shares = [
+                ratio(cell, *pair)
+                for pair in (("right", "named"), ("repaired", "named"), ("known_right", "known"))
+            ]
             lines.append(f"| {title} | {len(cell)} | {' | '.join(map(str, counts))} | {' | '.join(shares)} |")
     lines.append("")
-    lines.append(f"Of the exchanged labels whose partner is named, the partner is right for {ratio(rows, 'partners_right', 'partners')}.")
+    lines.append(
+        f"Of the exchanged labels whose partner is named, the partner is right for {ratio(rows, 'partners_right', 'partners')}."
+    )
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--datasets", nargs="+", default=list(TABLES), choices=list(TABLES))
     parser.add_argument("--kinds", nargs="+", default=[*PLANTS, "mixed"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[2])

@@ -1,10 +1,10 @@
-"""The engine beside its peers in one run: ratios, the share of the machine's limit, and how cost grows.
+"""The engine compared with other libraries in one run: ratios, share of the peak performance, growth of the cost.
 
-    make bench            (installs the peers)
+    make bench            (installs the other libraries)
     python bench/engine.py [--quick] [--json bench/results/engine.json]
 
-Every comparison alternates between the two sides and takes the best time of each, so that a busy moment of
-the machine cannot favour one of them.
+Every comparison alternates between the two sides and takes the best time of each, so that other load on
+the machine does not favour one of them.
 """
 
 import argparse
@@ -162,11 +162,11 @@ def flops(architecture: Architecture, batch: int) -> int:
 
 
 def growth(repeats: int) -> dict[str, list[tuple[int, float]]]:
-    """Seconds of an epoch while one size is doubled again and again."""
+    """Seconds of an epoch while one size is doubled three times."""
     base = {"rows": 1000, "features": 16, "width": 32, "depth": 1, "members": 2}
-    answer = {}
+    seconds = {}
     for name in base:
-        answer[name] = []
+        seconds[name] = []
         for doubling in range(4):
             size = base | {name: base[name] * 2**doubling}
             X, y = _data(size["rows"], size["features"])
@@ -174,8 +174,8 @@ def growth(repeats: int) -> dict[str, list[tuple[int, float]]]:
             jobs = [Job(network=k) for k in range(size["members"])]
             recipe = Recipe(batch_size=10, epochs=20)
             run = partial(train, architecture, recipe, jobs, X=X, y=y, n_threads=1)
-            answer[name].append((size[name], _best(run, repeats=repeats)[0] / 20))
-    return answer
+            seconds[name].append((size[name], _best(run, repeats=repeats)[0] / 20))
+    return seconds
 
 
 def start() -> dict[str, float]:
@@ -190,10 +190,10 @@ def start() -> dict[str, float]:
         began = time.perf_counter()
         run(NUMBA_CACHE_DIR=empty)
         cold = time.perf_counter() - began
-    answer = {"on disk": _best(run, repeats=3)[0], "compiling": cold}
+    times = {"on disk": _best(run, repeats=3)[0], "compiling": cold}
     print("\nfrom the start of a process to the end of its first epoch:", end=" ")
-    print(", ".join(f"{seconds:.2f} s ({name})" for name, seconds in answer.items()))
-    return answer
+    print(", ".join(f"{seconds:.2f} s ({name})" for name, seconds in times.items()))
+    return times
 
 
 def machine() -> str:

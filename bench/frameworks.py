@@ -1,4 +1,4 @@
-"""The same work in other people's libraries, written the way their manuals write it."""
+"""The same work in other libraries, written as their manuals show it."""
 
 import math
 import warnings
@@ -77,7 +77,7 @@ class TorchModules(_Minibatches):
 
 
 class MeanAndVariance(nn.Module):
-    """Mean and variance by two networks, as the paper's rivals have them."""
+    """Mean and variance by two networks, as in the baselines of the paper."""
 
     def __init__(self, n_features, width, dropout):
         super().__init__()
@@ -103,7 +103,7 @@ def divergence_loss(kind, robustness, y, mean, variance):
 
 
 class TorchGaussian(_Minibatches):
-    """The paper's rivals: a divergence to a Gaussian."""
+    """The baselines of the paper: a divergence to a Gaussian."""
 
     def __init__(self, X, y, *, kind, robustness, width, batch, dropout, penalty):
         super().__init__(X, y, MeanAndVariance(X.shape[1], width, dropout), batch=batch, penalty=penalty)
@@ -285,13 +285,13 @@ class TorchForward:
 
     def __call__(self):
         """Outputs: members × rows × 4."""
-        answer = torch.empty(len(self.members), len(self.X), 4)
+        outputs = torch.empty(len(self.members), len(self.X), 4)
         with torch.inference_mode():
             for k, member in enumerate(self.members):
                 for start in range(0, len(self.X), self.block):
                     rows = slice(start, start + self.block)
-                    answer[k, rows] = torch.stack([part(self.X[rows]) for part in member.parts], dim=1)
-        return answer
+                    outputs[k, rows] = torch.stack([part(self.X[rows]) for part in member.parts], dim=1)
+        return outputs
 
 
 def sklearn_fit(X, y, *, width, batch, epochs):

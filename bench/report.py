@@ -1,10 +1,10 @@
-"""How large the report of an audit is, and how soon a reader can work with it.
+"""Size of the report of an audit, and the time until a reader can work with it.
 
     python bench/report.py [labels] [wrong]
 
-Writes the page of 100,000 labels, 10,000 of them wrong, and opens it in chromium: time until the table answers
-(from the start of navigation), until the first mark is made by a click, until the first figure is drawn; and how long
-showing all rows, sorting them and marking all suspects takes.
+Writes the page of 100,000 labels, 10,000 of them wrong, and opens it in chromium: time until the table responds
+(from the start of navigation), until a click has made the first decision, until the first figure is drawn; and how long
+it takes to show all rows, to sort them and to decide about all suspects.
 """
 
 import json
@@ -77,11 +77,11 @@ def visit(browser: Any, path: Path) -> dict[str, float]:
     drawn = page.evaluate("performance.now()")
     times = {
         "table ready": page.evaluate("performance.getEntriesByName('levelhead-ready')[0].startTime"),
-        "first mark made": marked,
+        "first decision made": marked,
         "first figure": drawn,
         "all rows shown": timed(page, "#show|all"),
         "all rows sorted": timed(page, ".grid-head [role=columnheader]:nth-child(4) button"),
-        "suspects marked": timed(page, "#show|wrong") + timed(page, "[data-bulk=drop]"),
+        "suspects decided": timed(page, "#show|wrong") + timed(page, "[data-bulk=drop]"),
     }
     context.close()
     return times

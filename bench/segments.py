@@ -103,7 +103,10 @@ def table(rows: list[dict[str, str]]) -> str:
     groups.append(("public tables that limits were chosen on", list(CHOSEN_ON)))
     groups.append(("other public tables", [name for name in TABLES if name not in CHOSEN_ON]))
     for title, sources in groups:
-        cell = {where: [row for row in rows if row["source"] in sources and row["where"] == where] for where in PLACES}
+        cell = {
+            where: [row for row in rows if row["source"] in sources and row["where"] == where]
+            for where in PLACES
+        }
         if not all(cell.values()):
             continue
         clean = percent([int(row["others"]) > 0 for row in cell["nowhere"]])
@@ -114,7 +117,9 @@ def table(rows: list[dict[str, str]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--simulations", type=int, default=40)
     parser.add_argument("--datasets", nargs="*", default=list(TABLES))
     parser.add_argument("--splits", type=int, default=3, help="random choices of rows of each public table")

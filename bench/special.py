@@ -1,4 +1,4 @@
-"""Speed of A(α) on one core, beside a bracketed root search of the same equation in the same run.
+"""Speed of A(α) on one core, compared with a bracketed root search of the same equation in the same run.
 
 python bench/special.py
 """

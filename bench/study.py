@@ -1,10 +1,11 @@
-"""What handing out runs costs: scheduling overhead at runs of a given length, for every back end.
+"""Scheduling overhead of a study for runs of a given length, for every back end.
 
 python bench/study.py [--seconds 1.0] [--runs 20] [--workers 2] [--backends serial threads processes dask]
 
 Every fit waits for the given time. Two figures, as shares of the time inside fits: all of the workers' time that is
-not spent in fits (splitting, spoiling, measuring, scheduling, storing), and the part of it outside runs (scheduling
-and storing). The start of the workers, once per study, is shown next to them. The target is 5 % at runs of one second.
+not spent in fits (splitting, contaminating, measuring, scheduling, storing), and the part of it outside runs
+(scheduling and storing). The start of the workers, once per study, is shown next to them. The target is 5 % for runs of
+one second.
 """
 
 import argparse

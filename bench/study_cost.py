@@ -1,11 +1,11 @@
-"""What the whole of Table 1 costs, beside the same in idiomatic PyTorch measured in the same run.
+"""The cost of the whole Table 1, compared with idiomatic PyTorch in the same run.
 
     python bench/study_cost.py [--turns 2] [--json bench/results/study_cost.json]
 
-For every data set and kind of network, in turns: a whole fit with the paper's settings by the library, and some
-steps of the same training in PyTorch (modules, autograd, Adam). Seconds a network times the number of networks is the
-projected cost of the table, on one core. The best of the turns counts; those of PyTorch are shorter, so that a busy
-machine favours PyTorch if anyone. The target: at least 150 times less. Writes docs/tables/study_cost.md, too.
+For every data set and kind of network, alternating: a whole fit with the paper's settings by the library, and some
+steps of the same training in PyTorch (modules, autograd, Adam). Seconds per network times the number of networks is the
+projected cost of the table, on one core. The best repetition counts; those of PyTorch are shorter, so other load on the
+machine can only favour PyTorch. The target: at least 150 times less. Also writes docs/tables/study_cost.md.
 """
 
 import argparse

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import levelhead
 from levelhead import auditing
@@ -47,7 +50,7 @@ def test_arrays_have_the_documented_meaning(spoilt, result):
 def test_clean_data_have_few_flags(make):
     for seed in range(2):
         data = make(n=600, contamination=0.0, random_state=seed)
-        assert levelhead.audit(data.X, data.y, random_state=seed).is_label_issue.mean() < 0.01
+        assert levelhead.audit(data.X, data.y, "network", random_state=seed).is_label_issue.mean() < 0.01
 
 
 # Many swapped labels are right by chance, up to the noise.
@@ -55,7 +58,7 @@ def test_clean_data_have_few_flags(make):
 def test_other_errors_rank_high(contamination, least):
     data = heteroscedastic(1200, random_state=3)
     noisy = contamination(data.X, data.y_clean, contamination=0.05, random_state=1)
-    p = levelhead.audit(noisy.X, noisy.y, random_state=0).p_outlier
+    p = levelhead.audit(noisy.X, noisy.y, "network", random_state=0).p_outlier
     order = np.argsort(np.argsort(p))
     auroc = (order[noisy.mask].mean() - (noisy.mask.sum() - 1) / 2) / (~noisy.mask).sum()
     assert auroc > least
@@ -156,7 +159,7 @@ def test_the_intervals_of_both_shares():
     ):
         assert share == pytest.approx(0.2, abs=0.005)
         assert low < 0.2 < high
-        assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.2 * 0.8 / 500), rel=0.2)
+        assert high - low == pytest.approx(2 * np.sqrt(6 * 0.2 * 0.8 / 500), rel=0.2)
 
 
 def test_a_code_for_missing_is_found_and_does_not_count_for_the_level():
@@ -224,6 +227,7 @@ def test_missing_cells_change_neither_alpha_nor_level():
     assert allowed.false_alarm_rate == 0.2
 
 
+QUICK_NETWORK = levelhead.GCPRegressor((32,), max_iter=60, random_state=0)
 QUICK = levelhead.GCPRegressor((8,), max_iter=5)
 
 
@@ -326,3 +330,49 @@ def test_missing_cells_of_any_table():
     ]
     assert missing_cells([[1, 2]]).tolist() == [[False, False]]
     assert missing_cells(sparse.csr_array(np.eye(2))).size == 0
+
+
+def test_rows_that_belong_together_are_judged_together():
+    """Four sensors read too high; each has inputs of its own, by which a model recognises it."""
+    rng = np.random.default_rng(0)
+    sensor = np.repeat(np.arange(60), 8)
+    place = rng.normal(size=(60, 2))[sensor]
+    y = place[:, 0] + 0.1 * rng.normal(size=480)
+    wrong = np.isin(sensor, [7, 20, 33, 51])
+    y[wrong] += 6
+    grouped = levelhead.audit(place, y, QUICK_NETWORK, groups=sensor)
+    assert grouped.is_label_issue[wrong].mean() > 0.9
+    assert grouped.remarks == ()
+    alone = levelhead.audit(place, y, QUICK_NETWORK)
+    assert any("lie above their predictions together" in remark for remark in alone.remarks)
+
+
+def test_pipelines_take_groups_and_weights(spoilt):
+    X, y = spoilt[1].X[:100], spoilt[1].y[:100]
+    pipeline = make_pipeline(StandardScaler(), QUICK_NETWORK)
+    audit = levelhead.audit(X, y, pipeline, groups=np.arange(100) // 4, sample_weight=np.ones(100))
+    assert len(audit) == 100
+
+
+def test_the_table_has_the_index_of_the_inputs():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=60)}, index=[f"row {k}" for k in range(60)])
+    frame = levelhead.audit(X, X["x"] + 0.1 * rng.normal(size=60), QUICK_NETWORK).to_frame()
+    assert frame.index.tolist() == X.index.tolist()
+
+
+def test_the_scale_is_in_the_summary_and_survives_gaps_and_files(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.exp(5 + X[:, 0] + 0.2 * rng.normal(size=200))
+    y[:3] *= [10, 10, 0.1]
+    audit = levelhead.audit(X, y, clone(QUICK_NETWORK).set_params(target_transform="log"))
+    assert "Labels were judged on a log scale" in audit.summary()
+    assert {0, 1, 2} <= set(audit.issues)
+    gaps = rng.random((200, 2)) < 0.1
+    allowed = audit.allowing_for(gaps)
+    assert allowed.scale is not None
+    np.testing.assert_allclose(np.sign(allowed.z), np.sign(audit.z))
+    assert allowed.remarks == audit.remarks
+    assert audit.at(0.4).scale is audit.scale

@@ -19,7 +19,7 @@ def real(name: str, value: ArrayLike) -> FloatArray:
         try:
             given = given.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{name} holds something that is not a number ({error}); convert it") from error
+            raise ValueError(f"{name} contains a value that is not a number ({error}); convert it") from error
     if given.dtype.kind not in "biuf":
         raise ValueError(f"{name} has dtype {given.dtype}; give real numbers")
     return given.astype(np.float64, copy=False)

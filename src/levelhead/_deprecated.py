@@ -130,7 +130,9 @@ def renamed_value(self: Any, old: str, new: str) -> Any:
 
 
 def _warn(what: str, stacklevel: int = 3) -> None:
-    warnings.warn(f"{what}; the old name goes with the next release", FutureWarning, stacklevel=stacklevel)
+    warnings.warn(
+        f"{what}; the old name will be removed in the next release", FutureWarning, stacklevel=stacklevel
+    )
 
 
 def install() -> None:

@@ -97,7 +97,13 @@ def audit(
     """
     if estimator is None or isinstance(estimator, str):
         kind: Any = estimator or "auto"
-        model = make(kind, n_members, random_state, n_jobs, target_transform)
+        model = make(
+            kind,
+            n_members=n_members,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            target_transform=target_transform,
+        )
     else:
         model = clone(estimator)
     given = fit_parameters(model, sample_weight=sample_weight, groups=groups, cv=cv)

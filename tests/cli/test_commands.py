@@ -138,16 +138,21 @@ def test_predict_answers_every_row(ending: str, flats, model: Path, run, tmp_pat
     np.testing.assert_allclose(answers["alpha"], expected.alpha, rtol=1e-12)
 
 
-def test_predict_reads_new_tables_in_their_own_dialect(flats, model: Path, run, tmp_path: Path) -> None:
+def test_predict_reads_new_tables_by_what_was_learnt(flats, model: Path, run, tmp_path: Path) -> None:
     frame = flats.frame[["heating", "listed", "area", "id"]].iloc[:40].copy()
     frame.loc[7, "heating"] = "a new kind"
     frame.to_csv(tmp_path / "new.csv", index=False)
     frame.assign(area=frame["area"].map(lambda a: str(a).replace(".", ","))).to_csv(
         tmp_path / "neu.csv.gz", index=False, sep=";", encoding="cp1252"
     )
+    refused = run("predict", model, "neu.csv.gz", "--out", "out.csv", cwd=tmp_path)
+    assert refused.code == 1
+    assert "decimal mark '.'" in refused.err
+    assert "--decimal 'area=,'" in refused.err
     answers = []
-    for name in ("new.csv", "neu.csv.gz"):
-        done = run("predict", model, name, "--out", "out.csv", "--id-column", "id", "--force", cwd=tmp_path)
+    for name, *options in (("new.csv",), ("neu.csv.gz", "--decimal", ",")):
+        arguments = ("predict", model, name, "--out", "out.csv", "--id-column", "id", "--force", *options)
+        done = run(*arguments, cwd=tmp_path)
         assert done.code == 0, done.err
         answers.append(pd.read_csv(tmp_path / "out.csv"))
     assert answers[0]["id"].tolist() == frame["id"].str.replace("=", "'=").tolist()

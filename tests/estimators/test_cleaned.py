@@ -72,3 +72,18 @@ def test_few_rows_are_fitted_without_an_audit():
     assert model.audit_ is None
     assert np.isnan(model.contamination_)
     assert (model.predict(X, return_std=True)[1] > 0).all()
+
+
+def test_regressor_and_auditor_share_a_scale(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.exp(5 + X[:, 0] + 0.2 * rng.normal(size=200))
+    y[:4] *= [10, 10, 0.1, 0.1]
+    auditor = GCPRegressor(max_iter=40)
+    model = CleanedRegressor(LinearRegression(), auditor=auditor, target_transform="log", random_state=0)
+    model.fit(X, y, groups=np.arange(200) // 2)
+    assert {0, 1, 2, 3} <= set(model.audit_.issues)
+    np.testing.assert_allclose(np.log(model.predict_dist(X).ppf(0.5)), 5 + X[:, 0], atol=0.2)
+    mean, std = model.predict(X, return_std=True)
+    np.testing.assert_allclose(model.predict(X), mean)
+    assert np.median(std / mean) == pytest.approx(0.2, abs=0.08)

@@ -58,12 +58,12 @@ def trees():
 
 
 def auto():
-    """Both kinds, put together by hand: the comparison takes long and leaves nothing else in the file."""
+    """Both kinds, put together by hand: those of `fit` take long and leave nothing else in the file."""
     model = AutoRegressor(n_members=1)
-    model.comparison_, model.chosen_, model.reason_ = None, "both", "both"
-    model.estimators_ = [network().fit(NUMBERS, LABELS), trees().fit(NUMBERS, LABELS)]
-    model.separation_ = model.estimators_[0].separation_
-    model._copy_features()
+    model.reason_ = "both"
+    model.estimators_ = [trees().fit(NUMBERS, LABELS), network().fit(NUMBERS, LABELS)]
+    model._combine(NUMBERS, LABELS, None)
+    model.n_features_in_ = model.estimators_[0].n_features_in_
     return model
 
 

@@ -12,7 +12,7 @@ import pytest
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
-AREAS = {"theory", "losses", "engine", "estimators", "auditing", "tables"}
+AREAS = {"theory", "losses", "engine", "estimators", "auditing", "tables", "clients"}
 
 
 def _runner():

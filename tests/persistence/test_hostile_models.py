@@ -450,3 +450,26 @@ def test_trees_of_version_0_1(request):
     )
     np.testing.assert_allclose(prediction.mean, [-0.16541182, 0.09645082], rtol=1e-6)
     np.testing.assert_allclose(prediction.std, [0.68478115, 0.6917079], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("column", np.full(48, 3)),
+        ("column", np.full(48, -1)),
+        ("column", np.zeros(47, dtype=np.int64)),
+        ("column", np.zeros(48)),
+        ("width", np.zeros(48)),
+        ("start", np.full(48, np.nan)),
+        ("spread", np.ones(2)),
+    ],
+)
+def test_pieces_of_columns_that_there_are_not(forged, npy, field, value):
+    model = gcp(input_scaling="piecewise").fit(X, Y)
+    assert len(model.input_scale_.column) == 48
+
+    def forge(description, members):
+        stored = description["attributes"]["input_scale_"]["fields"][field]["array"]
+        members[next(name for name in members if name.endswith(f"{stored}.npy"))] = npy(value)
+
+    refused(forged(model, forge), "Embedding")

@@ -383,3 +383,11 @@ def test_missing_files_and_folders(tmp_path):
         save(gcp(), tmp_path / "nowhere" / "m")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         save(gcp(), tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("how", ["robust", "piecewise"])
+def test_embedded_inputs_survive(tmp_path, how):
+    model = gcp(input_scaling=how, weight_decay=1e-3).fit(X, Y)
+    again = load(save(model, tmp_path / "model"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.input_scaling == how

@@ -19,8 +19,8 @@ _BULK = 2.5  # half-widths of the core
 _SLAB = 1  # the background of a given share of wrong labels that the counts do not show
 _LEAST_WEIGHT = 1e-4  # of a model in the average
 _ALIKE = 0.02  # models whose shares of the bins differ by less in total are one
-_PROFILED = 3  # models whose likelihood is profiled
-_DROP = 1.92  # in log likelihood, at the ends of an interval
+_PROFILED = 4  # models whose likelihood is profiled
+_DROP = 3.0  # in log likelihood, at the ends of an interval: more than the 1.92 of one true model
 _OFFSETS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.0])  # of the logit of a share, in its profile
 _TINY = 1e-300
 _MANY = 1 / 3  # beyond this share, wrong labels may be taken for the clean ones
@@ -65,7 +65,7 @@ def separate(r: FloatArray, contamination: float | None) -> dict[str, Any]:
     low, high = min(in_all[0], estimate), max(in_all[1], estimate)
     return {
         "contamination": estimate,
-        "standard_error": (high - low) / (2 * 1.96),
+        "standard_error": (high - low) / (2 * float(np.sqrt(2 * _DROP))),
         "contamination_interval": (low, high),
         "standing_out": out,
         "standing_out_interval": (min(apart[0], out), max(apart[1], out)),

@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 # Chosen by bench/audits.py on noise that is Gaussian, Student (5 and 3.5 degrees of freedom), log-normal, gamma, a
 # normal scale mixture and two opposite log-normals, with wrong labels that are wide, one-sided or a cluster.
 EXISTENCE = 2.0
-_PER_LABEL, _PER_LABEL_OF_SLAB = 0.1, 0.03
+_PER_LABEL, _PER_LABEL_OF_SLAB = 0.06, 0.03
 _SLAB, _RING, _BUMP = 1.0, 1.5, 2.0  # prices
 
 _NORMAL_SLABS = (5.0, 10.0, 20.0, 40.0)  # standard deviations

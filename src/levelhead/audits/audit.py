@@ -512,7 +512,7 @@ def _without_signal(y: FloatArray, mean: FloatArray) -> tuple[str, ...]:
     left = float(np.median(np.abs(y - mean))) / max(float(np.median(np.abs(y - np.median(y)))), 1e-300)
     if left < _NO_SIGNAL:
         return ()
-    return ("the inputs hardly predict the labels, so that a wrong label looks like any other",)
+    return ("the inputs hardly predict the labels, so that only labels far from all others can be found",)
 
 
 def _ends(interval: tuple[float, float]) -> str:

@@ -43,7 +43,7 @@ class ContaminationEstimate:
     standard_error : float
         Standard error of `contamination`; 0 if the share was given.
     contamination_interval : tuple of float
-        Interval of the share in all: the values for which the profile likelihood of the models is within 1.92 of its
+        Interval of the share in all: the values for which the profile likelihood of the models is within 3 of its
         maximum. Wrong labels that look like clean ones leave no trace, so the true share may be larger.
     standing_out : float
         Share of labels that are wrong and lie where most labels are wrong.

@@ -23,7 +23,7 @@ _CLEANING = 10.0  # seconds in which further signals are ignored, so that cleani
 
 
 class Ended(SystemExit):
-    """Raised when a signal asks the process to end."""
+    """Raised when a signal ends the process."""
 
     def __init__(self, number: int = signal.SIGINT, outcome: str = "no unfinished file is left") -> None:
         super().__init__(128 + number)
@@ -94,7 +94,7 @@ class _Handler:
     def raise_pending(self, code: Any = None) -> None:
         """Raise `Ended` if a signal is still deferred, or if other code caught the exception and went on.
 
-        The exit code tells whether the signal has had its effect.
+        The exit code shows whether the signal had an effect.
         """
         if self._received is not None and code != 128 + self._received:
             raise Ended(self._received)

@@ -34,7 +34,9 @@ Data = Annotated[
 Decimal = Annotated[
     list[str] | None,
     typer.Option(
-        "--decimal", metavar="[COLUMN=]MARK", help="Decimal mark, . or , (default: learnt); may be repeated."
+        "--decimal",
+        metavar="[COLUMN=]MARK",
+        help="Decimal mark, . or , (default: detected); may be repeated.",
     ),
 ]
 Thousands = Annotated[
@@ -42,7 +44,7 @@ Thousands = Annotated[
     typer.Option(
         "--thousands",
         metavar="[COLUMN=]MARK",
-        help="Mark between groups of digits, or `none` (default: learnt); may be repeated.",
+        help="Mark between groups of digits, or `none` (default: detected); may be repeated.",
     ),
 ]
 Missing = Annotated[
@@ -50,7 +52,7 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="[COLUMN=]NUMBER",
-        help="Number that stands for a missing value, or `none` (default: found); may be repeated.",
+        help="Number that stands for a missing value, or `none` (default: detected); may be repeated.",
     ),
 ]
 Encoding = Annotated[

@@ -58,7 +58,9 @@ def _bad_column(X: Any) -> str | None:
     place = _first_bad_column(X)
     if place is None:
         return None
-    return f"(in {place}; encode it as numbers, or give a frame, whose categories, dates and text are taken)"
+    return (
+        f"(in {place}; encode it as numbers, or give a frame, whose categories, dates and text are encoded)"
+    )
 
 
 def _first_bad_column(X: Any) -> str | None:

@@ -1,14 +1,15 @@
 """The scale of the labels on which a model learns: as given, logarithm, a power, or chosen on held-out rows.
 
 A choice compares, on held-out rows, how probable the labels are in the units of y (the derivative of the scale is part
-of the density). Each density is mixed with a broad one that is the same for all scales, so that a label that is
-probably wrong counts alike for all of them. The linear scale stays unless another one is clearly better.
+of the density). Each density is mixed with a broad one that is the same for all scales. A label that is probably wrong
+on any of the scales counts for none. The linear scale stays unless another one is clearly better.
 """
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -42,6 +43,13 @@ class Choice(NamedTuple):
 
     transform: Transform | None
     reason: str
+
+
+class Scores(NamedTuple):
+    """Log densities of held-out labels, and whether each is probably wrong."""
+
+    value: FloatArray
+    suspect: NDArray[np.bool_]
 
 
 class ScaledLabels:
@@ -128,7 +136,7 @@ def _not_positive(labels: FloatArray) -> str:
     count = int((labels <= 0).sum())
     are = "label is" if count == 1 else "labels are"
     return (
-        f"; {count} {are} not positive, which a log scale cannot hold, and count as far too small"
+        f"; {count} {are} not positive, which is impossible on a log scale; they are treated as much too small"
         if count
         else ""
     )
@@ -155,19 +163,19 @@ class _Trial:
         labels = self.y if scale is None else scale.labels(self.y)
         return self.model._held_out(self.X, labels, self.rows, self.splitting, self.seed)
 
-    def scores(self, scale: Transform | None, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    def scores(self, scale: Transform | None, mean: FloatArray, variance: FloatArray) -> Scores:
         """Logarithm of the density of each held-out label, per unit of y, mixed with the broad one."""
         labels = self.y if scale is None else scale.labels(self.y)
         if np.median(np.abs(labels - mean)) == 0:
-            return np.full(len(labels), -np.inf)
+            return Scores(np.full(len(labels), -np.inf), np.zeros(len(labels), dtype=bool))
         density = log_density(labels - mean, variance)
         if scale is not None:
             density = density + scale.log_derivative(self.y)
         far = (self.y - self.center) / self.spread
         broad = -log(np.pi * self.spread * (1 + far * far))
         top = np.maximum(density, broad)
-        mixed = (1 - _DOUBT) * exp(density - top) + _DOUBT * exp(broad - top)
-        return np.asarray(top + log(mixed))
+        clean, wrong = (1 - _DOUBT) * exp(density - top), _DOUBT * exp(broad - top)
+        return Scores(np.asarray(top + log(clean + wrong)), wrong > clean)
 
     def best_power(self) -> YeoJohnsonTransform:
         """The power under which held-out residuals of the linear fit are most probable."""
@@ -176,45 +184,52 @@ class _Trial:
         for power in _POWERS.tolist():
             scale = YeoJohnsonTransform(power, self.center, self.spread)
             at, slope = scale.forward(mean), exp(scale.log_derivative(mean))
-            score = float((self.weight * self.scores(scale, at, variance * slope * slope)).sum())
+            score = float((self.weight * self.scores(scale, at, variance * slope * slope).value).sum())
             if score > highest:
                 best, highest = scale, score
         return best
 
     def candidates(self) -> list[Transform]:
+        """A logarithm where it makes sense; a power for labels that it cannot hold, or with a long lower tail."""
         low, high = np.quantile(self.y, [0.05, 0.95])
         found: list[Transform] = []
         if (self.y <= 0).mean() <= _MOST_NOT_POSITIVE and (low <= 0 or high / low > _LEAST_RATIO):
             found.append(LogTransform.of(self.y))
         bent = self.best_power()
-        return found if _LINEAR_POWERS[0] < bent.power < _LINEAR_POWERS[1] else [*found, bent]
+        least, most = _LINEAR_POWERS
+        return [*found, bent] if bent.power > most or (bent.power < least and not found) else found
 
     def choice(self) -> Choice:
         of_linear = self.scores(None, *self.linear)
-        gains = [(scale, self._gain(scale, of_linear)) for scale in self.candidates()]
+        scores = [(scale, self.scores(scale, *self.held_out(scale))) for scale in self.candidates()]
+        suspect = np.any([of_linear.suspect, *(of.suspect for _, of in scores)], axis=0)
+        gains = [(scale, self._gain(of.value - of_linear.value, ~suspect)) for scale, of in scores]
         rows = f"{len(self.y):,} held-out rows"
-        if not gains or not np.isfinite(of_linear).all():
+        if not gains or not np.isfinite(of_linear.value).all():
             return Choice(
-                None, f"linear scale, because the labels of {rows} are as symmetric as on any other"
+                None,
+                f"linear scale, because the labels of {rows} are at least as symmetric as on any other scale",
             )
-        scale, (gain, error) = max(gains, key=_preference)
+        better = [item for item in gains if item[1][0] > _CLEARLY * item[1][1]]
+        scale, (gain, error) = max(better or gains, key=_preference)
         size = f"by {gain:.2f} ± {error:.2f} per label on {rows}"
-        if gain <= _CLEARLY * error:
+        if not better:
             least = f"the log-likelihood changes {size}"
             return Choice(None, f"linear scale, because a {scale.name} scale is not clearly better: {least}")
         more = _not_positive(self.y) if isinstance(scale, LogTransform) else ""
         return Choice(scale, f"{scale.name} scale, because it raises the log-likelihood {size}{more}")
 
-    def _gain(self, scale: Transform, of_linear: FloatArray) -> tuple[float, float]:
-        """Mean gain of log-likelihood over the linear scale, and its standard error."""
-        gain = self.scores(scale, *self.held_out(scale)) - of_linear
-        if not np.isfinite(gain).all():
+    def _gain(self, gain: FloatArray, counts: NDArray[np.bool_]) -> tuple[float, float]:
+        """Mean gain of log-likelihood over the linear scale, and its standard error, from labels that count."""
+        if not np.isfinite(gain).all() or not counts.any():
             return -np.inf, 0.0
-        mean = float((self.weight * gain).sum())
-        return mean, float(np.sqrt((self.weight**2 * (gain - mean) ** 2).sum()))
+        weight = self.weight * counts
+        weight = weight / weight.sum()
+        mean = float((weight * gain).sum())
+        return mean, float(np.sqrt((weight**2 * (gain - mean) ** 2).sum()))
 
 
 def _preference(candidate: tuple[Transform, tuple[float, float]]) -> float:
-    """The gain; a logarithm, which everybody can read, is preferred to a power that is better by a standard error."""
+    """The gain; a logarithm, which everybody can read, is preferred to a power that is not clearly better."""
     scale, (gain, error) = candidate
-    return gain if isinstance(scale, LogTransform) else gain - error
+    return gain if isinstance(scale, LogTransform) else gain - _CLEARLY * error

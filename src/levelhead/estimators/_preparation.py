@@ -6,7 +6,7 @@ copies of a row always fall into the same fold, so that no copy is both trained 
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,13 @@ class Scale(NamedTuple):
             if not np.isfinite(scaled).all():  # a difference of two huge numbers may have overflowed
                 scaled = (0.5 * values - 0.5 * self.center) / self.spread * 2
         return np.clip(scaled, -largest, largest).astype(np.float32)
+
+
+class InputMap(Protocol):
+    """What turns the columns of a table into inputs of a network."""
+
+    def apply(self, values: NDArray[np.floating], /) -> NDArray[np.float32]:
+        """Inputs of the rows of a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +182,7 @@ def _squarable(scale: Scale) -> Scale:
 
 
 def prepare(
-    X: NDArray[np.floating], y: FloatArray, rows: Rows, of_inputs: Scale, of_targets: Scale
+    X: NDArray[np.floating], y: FloatArray, rows: Rows, of_inputs: InputMap, of_targets: Scale
 ) -> Prepared:
     """Scale everything to float32."""
     return Prepared(of_inputs.apply(X), of_targets.apply(y, _LARGEST_TARGET), rows)

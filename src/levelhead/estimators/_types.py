@@ -15,6 +15,7 @@ Constraints = dict[str, list[Any]]
 Activation = Literal["relu", "tanh", "silu"]
 Solver = Literal["adam", "rmsprop", "nesterov"]
 LearningRate = Literal["cosine", "constant", "stairs"]
+InputScaling = Literal["standard", "robust", "piecewise"]
 TargetScaling = Literal["robust", "standard", "none"]
 InitialOutputs = Literal["robust", "zero"]
 TargetTransform = Any  # "auto", "log", "yeo-johnson", None, a transformer, or a Transform

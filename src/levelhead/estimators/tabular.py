@@ -44,7 +44,7 @@ def tabular_pipeline(estimator: BaseEstimator) -> Pipeline:
     (2,)
     """
     if not hasattr(estimator, "predict") or not hasattr(estimator, "get_params"):
-        raise TypeError(f"tabular_pipeline takes a regressor, say GCPRegressor(), not {estimator!r}")
+        raise TypeError(f"tabular_pipeline takes a regressor, such as GCPRegressor(), not {estimator!r}")
     skrub = needed("skrub", "tabular_pipeline", "tables")
     return Pipeline(
         [

@@ -117,7 +117,7 @@ def _read(path: AnyPath, n_jobs: int | None = None) -> Any:
             description, arrays, size = _archive.read(file)
             model = Decoder(arrays, size, n_jobs).decode(description)
             if not isinstance(model, BaseEstimator):
-                raise ModelFileError(f"the file holds no estimator but {type(model).__name__!r}")
+                raise ModelFileError(f"the file contains no estimator but {type(model).__name__!r}")
             _trial.run(model)
         except (ModelFileError, MemoryError):  # a lack of memory says nothing about the file
             raise

@@ -79,6 +79,9 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators._forests.Forest": None,
         "levelhead.estimators._preparation.Scale": None,
         "levelhead.estimators.automatic.Comparison": None,
+        "levelhead.estimators.combination.Combination": None,
+        "levelhead.estimators.networks.embeddings.Embedding": None,
+        "levelhead.prediction.conformal.ResidualShape": None,
         "levelhead.audits.audit.JudgedScale": None,
         "levelhead.prediction.LogTransform": None,
         "levelhead.prediction.MonotoneTransform": None,
@@ -120,7 +123,7 @@ _RENAMED_FIELDS = {
 _ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
     "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
 }
-ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"target_transform": None})
+ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard", "target_transform": None})
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.
@@ -149,7 +152,9 @@ def name_of(thing: Any, listed: Collection[str]) -> str | None:
 def resolve(name: Any, listed: Collection[str]) -> Any:
     """The class or function of a listed name; nothing is imported for a name that is not listed."""
     if not isinstance(name, str) or name not in listed:
-        raise ModelFileError(f"the file names {name!r}, which is not on the list of what models consist of")
+        raise ModelFileError(
+            f"the file names {name!r}, which is not on the list of classes that a model file may contain"
+        )
     try:
         return _get(name)
     except (ImportError, AttributeError) as error:
@@ -182,7 +187,7 @@ def check_attributes(cls: type, attributes: Any, where: str, error: type[Excepti
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             raise error(f"{where} has an attribute {name!r}, which no model has")
         if hasattr(cls, name):  # a method, or a constant that its class relies on
-            raise error(f"{where} has an attribute {name!r} in the place of what its class defines")
+            raise error(f"{where} has an attribute {name!r} that replaces a method or property of its class")
         if name in _FIXED and value != _FIXED[name]:
             raise error(f"{where}.{name} is {value!r}; in a model file it can only be {_FIXED[name]!r}")
         if name == "output_time_zone_" and not is_zone(value):

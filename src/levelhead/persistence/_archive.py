@@ -125,7 +125,7 @@ def _check_members(archive: zipfile.ZipFile, expected: list[str], size: int) -> 
     if sorted(found) != sorted(expected):
         strange = sorted(set(found) ^ set(expected)) or found
         raise ModelFileError(
-            f"the archive does not hold what it declares: {', '.join(map(repr, strange[:5]))}"
+            f"the content of the archive differs from its list: {', '.join(map(repr, strange[:5]))}"
         )
     for member in members:
         _check_stored(member, size)

@@ -38,9 +38,9 @@ def one_of(*choices: str) -> Check:
     return lambda value: type(value) is str and value in choices
 
 
-def of(cls: type) -> Check:
-    """An instance of a class, not of a subclass."""
-    return lambda value: type(value) is cls
+def of(*classes: type) -> Check:
+    """An instance of one of the classes, not of a subclass."""
+    return lambda value: type(value) in classes
 
 
 def optional(check: Check) -> Check:

@@ -302,6 +302,6 @@ def _cannot(value: Any, where: str) -> TypeError:
     if callable(value) and hasattr(value, "__qualname__"):
         what = f"{value.__module__}.{value.__qualname__}"
     return TypeError(
-        f"{where} is {what}, which a model file cannot hold: only what is on levelhead's list can be loaded "
-        "safely by others. Leave it out or replace it; with pickle or joblib you can save it for yourself"
+        f"{where} is {what}, which a model file cannot contain: only classes on levelhead's list are safe to load. "
+        "Leave it out or replace it, or save the model with pickle or joblib for your own use"
     )

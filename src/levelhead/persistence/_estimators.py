@@ -19,7 +19,9 @@ from levelhead.estimators import (
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks._training import NetworkRegressor
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._checks import (
@@ -63,7 +65,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
     {
         NetworkRegressor: (
             "networks_",
-            {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale)},
+            {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale, Embedding)},
         ),
         GCPRegressor: ("networks_", {"variance": one_of("prognostic", "student")}),
         BayesianBetaRegressor: (
@@ -118,6 +120,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
 # Attributes that only some have, of any kind.
 _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
+        "combination_": optional(of(Combination)),
         "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
         "target_transform_": optional(is_scale),
         "target_transform_reason_": is_text,
@@ -141,7 +144,7 @@ def problem_with(model: Any) -> str | None:
             if name not in held or not check(held[name]):
                 return f"{name} is missing or not valid"
         for name, check in _POSSIBLE.items():
-            if name in held and not check(held[name]):
+            if name in held and name not in needed and not check(held[name]):
                 return f"{name} is not valid"
         if not all(agree(model) for kind, agree in _AGREE.items() if isinstance(model, kind)):
             return "its parts contradict each other"
@@ -154,8 +157,8 @@ def is_fitted(model: Any) -> bool:
 
 
 def _are_fitted(models: Any, *kinds: type) -> bool:
-    one_or_two = type(models) is list and 1 <= len(models) <= 2
-    return one_or_two and all(isinstance(model, kinds) and is_fitted(model) for model in models)
+    few = type(models) is list and 1 <= len(models) <= 3
+    return few and all(isinstance(model, kinds) and is_fitted(model) for model in models)
 
 
 def _are_formats(columns: Any) -> bool:
@@ -194,7 +197,9 @@ def _n_inputs(model: Any) -> int:
 
 def _networks_agree(model: Any) -> bool:
     first = model.networks_[0].architecture
-    inputs = np.shape(model.input_scale_.center) == (_n_inputs(model),) == (first.n_features,)
+    scale = model.input_scale_
+    n_inputs = scale.n_inputs if isinstance(scale, Embedding) else _n_inputs(model)
+    inputs = np.shape(scale.center) == (_n_inputs(model),) and first.n_features == n_inputs
     same = all(network.architecture == first for network in model.networks_)
     return inputs and same and first.n_outputs == len(model._robust_outputs)
 
@@ -230,6 +235,7 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         GCPBoostingRegressor: _trees_agree,
         AutoRegressor: lambda model: (
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
+            and (model._combination is None or len(model._combination.weights) == len(model.estimators_))
         ),
         TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,

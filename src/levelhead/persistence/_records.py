@@ -19,6 +19,8 @@ from levelhead.engine import Architecture, Network, OptimizerState
 from levelhead.engine.descriptions import ACTIVATIONS
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
+from levelhead.estimators.combination import Combination
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.estimators.trees.forest import Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._allowed import is_zone
@@ -44,6 +46,7 @@ from levelhead.prediction import (
     YeoJohnsonTransform,
 )
 from levelhead.prediction.calibration import Calibration
+from levelhead.prediction.conformal import ResidualShape
 from levelhead.tables import ColumnFormat
 from levelhead.tables.dates import FORMATS as DATE_FORMATS
 from levelhead.tables.encoding.columns import KINDS, Column, Columns
@@ -66,6 +69,7 @@ _MONOTONE = (
 _floats, _positive = array(np.float64), number(_TINY, _HUGE)
 _members: Check = lambda value: array(np.float64, 1)(value) or array(np.float64, 2)(value)
 _per_row: Check = lambda value: type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
+_positives: Check = lambda value: _floats(value) and bool((value > 0).all())
 
 is_scale: Check = lambda value: type(value) in (LogTransform, MonotoneTransform, YeoJohnsonTransform)
 _level: Check = lambda value: type(value) in (str, bool, int, float) and value == value
@@ -107,6 +111,21 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
         Scale: {
             "center": lambda value: number()(value) or _floats(value),
             "spread": lambda value: _positive(value) or (_floats(value) and bool((value > 0).all())),
+        },
+        Combination: {
+            "weights": lambda value: _floats(value) and bool((value >= 0).all()),
+            "calibration": of(Calibration),
+            "shape": of(ResidualShape),
+            "lowest": number(),
+            "highest": number(),
+        },
+        ResidualShape: {"residual": _floats, "normal": _floats},
+        Embedding: {
+            "center": _floats,
+            "spread": _positives,
+            "column": array(np.int64),
+            "start": _floats,
+            "width": _positives,
         },
         Comparison: dict.fromkeys(Comparison._fields, is_number),
         Calibration: {"factor": _positive, "power": number(-10, 10), "center": _positive},
@@ -226,15 +245,31 @@ def _state_fits(network: Network) -> bool:
     return state is None or state.first.shape == state.second.shape == (n_free,)
 
 
-_NOT_PER_ROW = ("separation", "false_alarm_rate", "warnings", "index")
+_NOT_PER_ROW = ("separation", "false_alarm_rate", "scale", "remarks", "warnings", "index")
 
 
 def _rows_agree(audit: Audit) -> bool:
-    arrays = [audit.given_label, audit.predicted_label, audit.std, audit.p_outlier, audit.alpha]
-    arrays += [] if audit.scale is None else [audit.scale.predicted, audit.scale.std]
     arrays = [getattr(audit, name) for name in FIELDS[Audit] if name not in _NOT_PER_ROW]
+    arrays += [] if audit.scale is None else [audit.scale.predicted, audit.scale.std]
     arrays += [] if audit.index is None else [audit.index]
     return {len(rows) for rows in arrays} == {len(audit.is_label_issue)}
+
+
+def _knots_agree(shape: ResidualShape) -> bool:
+    """Both sequences rise, from below 0 to above 0."""
+    knots = (shape.residual, shape.normal)
+    rising = all(len(k) > 1 and bool((np.diff(k) > 0).all()) and k[0] < 0 < k[-1] for k in knots)
+    return rising and len(shape.residual) == len(shape.normal)
+
+
+def _pieces_agree(embedding: Embedding) -> bool:
+    """Each piece belongs to a column that there is."""
+    column, n = embedding.column, len(embedding.center)
+    return (
+        len(embedding.spread) == n
+        and len(column) == len(embedding.start) == len(embedding.width)
+        and bool(((column >= 0) & (column < n)).all())
+    )
 
 
 def _levels_differ(column: Column) -> bool:
@@ -254,6 +289,9 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         Network: _state_fits,
         Scale: lambda scale: np.shape(scale.center) == np.shape(scale.spread),
         Audit: _rows_agree,
+        Combination: lambda combination: abs(float(combination.weights.sum()) - 1) < 1e-6,
+        Embedding: _pieces_agree,
+        ResidualShape: _knots_agree,
         Column: _levels_differ,
         Feature: lambda feature: len(feature.values) >= LEAST_VALUES.get(feature.kind, 0),
         Offset: lambda offset: (

@@ -349,9 +349,9 @@ class MonotoneTransform(Transform):
         1, or −1 for a decreasing transformer, whose results are negated.
     step : float
         Step of the numerical derivative, in the units of y.
-    low : float
+    low : float, default=-inf
         Smallest transformed label with an inverse that can be trusted; what is predicted below counts as this.
-    high : float
+    high : float, default=inf
         Largest one.
     """
 

@@ -23,6 +23,11 @@ _MARKS = (
 _RUN = re.compile(
     rb"[\x80-\xff]{3,}"
 )  # words in other alphabets are made of such bytes, Latin ones only here and there
+# Encodings of files that people exchange today, apart from Latin ones.
+_COMMON = (
+    "cp1251", "koi8_r", "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1253", "cp1254", "cp1255", "cp1256",
+    "cp874",
+)  # fmt: skip
 _UTF16 = 0.15  # share of zero bytes at even or odd places, for the digits and separators of a table
 
 
@@ -96,7 +101,8 @@ def guessed(sample: bytes) -> str:
     if sum(map(len, _RUN.findall(sample))) < 0.5 * beyond:
         return _latin(sample)
     normalizer = needed("charset_normalizer", "the encoding of this file", "cli")
-    best = normalizer.from_bytes(sample[: sample.rfind(b"\n") + 1] or sample).best()
+    text = sample[: sample.rfind(b"\n") + 1] or sample
+    best = normalizer.from_bytes(text, cp_isolation=list(_COMMON)).best()
     return _latin(sample) if best is None else str(best.encoding)
 
 

@@ -130,7 +130,9 @@ class NormalGamma:
         """
         y = np.asarray(labels, dtype=np.float64)
         if y.ndim == 0:
-            raise ValueError("labels need an axis to run along; for a single label use update(y)")
+            raise ValueError(
+                "labels must be an array with at least one axis; for a single label use update(y)"
+            )
         n = y.shape[0]
         if n == 0:
             return self

@@ -41,7 +41,9 @@ class StackedModules(nn.Module):
         shapes = [{name: t.shape for name, t in module.state_dict().items()} for module in modules]
         for k, shape in enumerate(shapes):
             if type(modules[k]) is not type(modules[0]) or shape != shapes[0]:
-                raise ValueError(f"module {k} differs from module 0 in class or shapes; stack like with like")
+                raise ValueError(
+                    f"module {k} differs from module 0 in class or shapes; all modules must have the same architecture"
+                )
         self.n_members = len(modules)
         parameters, buffers = stack_module_state(list(modules))
         # In a tuple, so that the skeleton's own weights are not registered as weights of this module.

@@ -44,7 +44,7 @@ def search(
     jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Search the hyperparameters of the baselines over the paper's grid, at 5 % of wrong labels.
+    """Search the hyperparameters of the baselines over the paper's grid, with 5 % wrong labels.
 
     An interrupted search continues where it stopped. The file given by --choices gets one line per method and data
     set; other lines in it are kept. Pass this file to `study run --hyperparameters`.

@@ -94,7 +94,7 @@ def slice_(
 ) -> None:
     """Check in a few minutes that the paper is reproduced, on a small part of Table 1.
 
-    It is Boston with 5 % of wrong labels, GCP and EnsGCP on all 50 splits. The targets: RMSE and AUC within 1 standard
+    It uses Boston with 5 % wrong labels, GCP and EnsGCP on all 50 splits. The targets: RMSE and AUC within 1 standard
     error of the paper for EnsGCP, within 1.5 for GCP. Exit code 1 if a target is missed.
     """
     from levelhead.study.paper.targets import check_targets, slice_specs

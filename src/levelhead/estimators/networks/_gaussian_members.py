@@ -11,6 +11,7 @@ from levelhead.estimators._types import (
     Contamination,
     FloatArray,
     InitialOutputs,
+    InputScaling,
     LearningRate,
     Seed,
     Solver,
@@ -39,6 +40,7 @@ class GaussianMembers(NetworkRegressor):
         dropout: float = 0.025,
         weight_decay: float = 1e-4,
         shared_trunk: bool = True,
+        input_scaling: InputScaling = "standard",
         n_members: int = 1,
         out_of_fold: bool = False,
         contamination: Contamination = None,
@@ -65,6 +67,7 @@ class GaussianMembers(NetworkRegressor):
         self.dropout = dropout
         self.weight_decay = weight_decay
         self.shared_trunk = shared_trunk
+        self.input_scaling = input_scaling
         self.n_members = n_members
         self.out_of_fold = out_of_fold
         self.contamination = contamination

@@ -36,6 +36,8 @@ from levelhead.estimators._out_of_fold import Folds, Splitting
 from levelhead.estimators._preparation import Prepared, Rows, Scale
 from levelhead.estimators._tables import TrainingTable
 from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
+from levelhead.estimators.networks import embeddings
+from levelhead.estimators.networks.embeddings import Embedding
 from levelhead.prediction import Prediction
 from levelhead.theory.elementary import exp, log
 
@@ -52,7 +54,7 @@ class NetworkRegressor(AuditedRegressor):
     _fitted_attribute = "networks_"
     _reader = "network"
     networks_: list[engine.Network]
-    input_scale_: Scale
+    input_scale_: Scale | Embedding
     _parameter_constraints: ClassVar[Constraints] = {
         "hidden_layer_sizes": [LayerSizes()],
         "activation": [StrOptions(set(ACTIVATIONS))],
@@ -64,6 +66,7 @@ class NetworkRegressor(AuditedRegressor):
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "shared_trunk": ["boolean"],
+        "input_scaling": [StrOptions({"standard", "robust", "piecewise"})],
         "n_members": [Whole(1)],
         "out_of_fold": ["boolean"],
         "contamination": CONTAMINATION,
@@ -167,6 +170,7 @@ class NetworkRegressor(AuditedRegressor):
         if first:
             self._stream = self._new_seed()
         rows = _preparation.arrange(X, y, weight, self._stream)
+        y = self._unrounded(X, y, rows)
         if first:
             self._learn_label_scale(X, y, rows, Splitting(), self._stream)
             self._reset_contamination()
@@ -388,7 +392,7 @@ class NetworkRegressor(AuditedRegressor):
         return np.where(gaps, self.input_scale_.center, inputs) if gaps.any() else inputs
 
     def _learn_scales(self, X: Table, y: FloatArray, rows: Rows) -> None:
-        self.input_scale_ = _preparation.input_scale(X, rows)
+        self.input_scale_ = embeddings.learn(X, rows, self.input_scaling)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
     def _record_history(self) -> Self:

@@ -56,6 +56,10 @@ class BayesianBetaRegressor(GaussianMembers):
     shared_trunk : bool, default=True
         Whether all outputs share one stack of hidden layers. With False, each output has its own stack (as in the
         paper).
+    input_scaling : {"standard", "robust", "piecewise"}, default="standard"
+        How columns become inputs. "standard" uses mean and standard deviation. "robust" uses median and quartiles, with
+        a bound for extreme values. "piecewise" adds up to 16 piecewise-linear inputs per column, by which networks
+        follow sharp functions; it takes about twice as long, and works best with `weight_decay=3e-3`.
     n_members : int, default=1
         Number of networks in the ensemble.
     out_of_fold : bool, default=False
@@ -104,8 +108,8 @@ class BayesianBetaRegressor(GaussianMembers):
         The estimate behind `contamination_`, with its standard error.
     calibration_ : Calibration
         Map from a network's variance to the variance calibrated on held-out rows.
-    input_scale_ : Scale
-        Center and spread of each column of X.
+    input_scale_ : Scale or Embedding
+        How columns become inputs: center and spread of each column of X, and pieces.
     target_scale_ : Scale
         Center and spread of the labels.
     target_transform_ : Transform or None
@@ -116,6 +120,10 @@ class BayesianBetaRegressor(GaussianMembers):
         Mean training loss of the members after each epoch.
     n_iter_ : int
         Number of epochs.
+    columns_ : Columns or None
+        What the columns of a frame with categories, dates or text hold; None for other tables.
+    encoding_ : Encoding or None
+        How a table becomes inputs; None if it is used as it is.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -120,6 +120,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         Mean −ln t of the held-out labels after each round.
     categories_ : dict of int to list
         Categories of each categorical column, by its position.
+    columns_ : Columns or None
+        What the columns of a frame with categories, dates or text hold; None for other tables.
+    encoding_ : Encoding or None
+        How a table becomes inputs; None if it is used as it is.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -185,6 +185,8 @@ def absent(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _of_pandas(name: str, column: Any) -> Cells:
     dtype = column.dtype
+    if hasattr(dtype, "pyarrow_dtype"):
+        return _of_arrow(name, column.array.__arrow_array__())
     if str(dtype) == "category":
         return Cells(name, _objects(column.astype(object), column.isna()), category=True)
     if dtype.kind in "biuf":

@@ -135,7 +135,7 @@ def _branch_below_half(p_c: ContaminatedPopulation) -> list[_Fit]:
     if branch[0].slope > 0:
         raise ValueError(
             f"no finite equilibrium: below α = {branch[0].alpha:.2g} the fit contracts to σ = 0 onto a "
-            f"single label near {branch[0].m:.6g} that carries much of the mass; spread it out"
+            f"single label near {branch[0].m:.6g} that has a large share of the mass; give it a wider distribution"
         )
     return branch
 
@@ -160,7 +160,7 @@ def _fit(whole: Population, alpha: float, m: float, sigma: float) -> _Fit:
         if np.max(np.abs(step)) < settled:
             return _Fit(m, alpha, sigma, here.excess + float(psi_excess(np.asarray(alpha))))
     raise RuntimeError(
-        f"the fit of (m, σ) at α = {alpha:g} did not settle; it stands at m = {m:g}, σ = {sigma:g}"
+        f"the fit of (m, σ) at α = {alpha:g} did not converge; it stopped at m = {m:g}, σ = {sigma:g}"
     )
 
 
@@ -183,7 +183,7 @@ def _polish(whole: Population, start: _Fit) -> Equilibrium:
         m += float(step[0]) * here.width
         alpha *= float(np.exp(step[1]))
         sigma *= float(np.exp(step[2]))
-    raise RuntimeError(f"Newton's method did not settle from {start}")
+    raise RuntimeError(f"Newton's method did not converge from {start}")
 
 
 class _Means(NamedTuple):

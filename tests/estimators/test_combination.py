@@ -1,0 +1,99 @@
+"""How several models become one: weights, limits, spread."""
+
+import numpy as np
+import pytest
+
+from levelhead.estimators.combination import Combination, HeldOut, chosen_models, learn, stacking_weights
+
+N = 1000
+
+
+def held_out(errors, quality=None, y=None, weight=None, chance=None):
+    """Models of the label 0 or y, with these errors."""
+    errors = np.asarray(errors)
+    y = np.zeros(errors.shape[1]) if y is None else y
+    return HeldOut(
+        y=y,
+        means=y - errors,
+        variances=np.ones_like(errors),
+        quality=np.ones(len(y)) if quality is None else quality,
+        weight=np.ones(len(y)) if weight is None else weight,
+        chance=np.zeros(len(errors)) if chance is None else np.asarray(chance),
+    )
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_independent_errors_are_weighed_by_their_precision(rng):
+    errors = rng.normal(size=(3, 100_000)) * np.array([[1.0], [2.0], [2.0]])
+    np.testing.assert_allclose(stacking_weights(held_out(errors)), [2 / 3, 1 / 6, 1 / 6], atol=0.01)
+
+
+def test_few_rows_give_nearly_equal_weights(rng):
+    errors = rng.normal(size=(2, 40)) * np.array([[1.0], [1.5]])
+    few, many = (stacking_weights(held_out(np.tile(errors, copies))) for copies in (1, 100))
+    assert 0.5 < few[0] < many[0]
+
+
+def test_a_hopeless_model_is_left_out(rng):
+    errors = rng.normal(size=(3, N)) * np.array([[1.0], [1.0], [20.0]])
+    assert chosen_models(stacking_weights(held_out(errors))) == [0, 1]
+
+
+def test_wrong_labels_do_not_decide(rng):
+    errors = rng.normal(size=(2, N)) * np.array([[1.0], [2.0]])
+    quality = np.ones(N)
+    quality[:100], errors[0, :100], errors[1, :100] = (
+        0.0,
+        100.0,
+        0.0,
+    )  # only the second model fits wrong labels
+    with_wrong = stacking_weights(held_out(errors, quality))
+    np.testing.assert_allclose(with_wrong, stacking_weights(held_out(errors[:, 100:])), atol=1e-9)
+
+
+def test_sample_weights_count(rng):
+    errors = np.abs(rng.normal(size=(2, N)))
+    errors[0, ::2] *= 3
+    errors[1, 1::2] *= 3
+    weight = np.where(np.arange(N) % 2, 1.8, 0.2)
+    assert stacking_weights(held_out(errors, weight=weight))[0] > 0.6
+
+
+def test_what_an_ensemble_averages_out_is_no_argument_against_it(rng):
+    noise = rng.normal(size=N)
+    errors = np.stack([noise, rng.normal(size=N)]) + 1.5 * rng.normal(size=N)
+    errors[1] += rng.normal(size=N)
+    plain, corrected = (stacking_weights(held_out(errors, chance=c)) for c in ([0, 0], [0, 0.9]))
+    assert corrected[1] > plain[1] + 0.05
+
+
+def test_the_range_of_trusted_labels_limits_predictions(rng):
+    y = rng.uniform(0, 10, N)
+    y[:20] = 1000.0
+    quality = np.where(y > 10, 0.0, 1.0)
+    learnt, separation = learn(held_out(0.1 * rng.normal(size=(2, N)), quality, y))
+    assert separation is not None
+    assert learnt.lowest == pytest.approx(-2, abs=0.1)
+    assert learnt.highest == pytest.approx(12, abs=0.1)
+    mean, _ = learnt.pooled(np.full((2, 1), 5000.0), np.ones((2, 1)))
+    assert mean[0] == learnt.highest
+
+
+def test_variance_is_calibrated_and_grows_where_models_disagree(rng):
+    z = 3 * rng.normal(size=N)
+    learnt, separation = learn(held_out(np.stack([z, z]), y=rng.uniform(-50, 50, N)))
+    _, variance = learnt.pooled(np.zeros((2, 1)), np.ones((2, 1)))
+    assert variance[0] * separation.variance_ratio == pytest.approx(9, rel=0.15)
+    even = Combination(np.array([0.5, 0.5]))
+    _, apart = even.pooled(np.array([[0.0], [2.0]]), np.ones((2, 1)))
+    assert apart[0] == pytest.approx(1 + 2 * 1)
+
+
+def test_labels_that_are_predicted_exactly_allow_no_calibration():
+    learnt, separation = learn(held_out(np.zeros((2, N)), y=np.arange(float(N))))
+    assert separation is None
+    np.testing.assert_allclose(learnt.weights, 0.5)

@@ -1,0 +1,157 @@
+"""Files of every kind are read, and damaged ones are refused in words."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("polars")
+
+from levelhead import tables  # noqa: E402
+from levelhead.tables import TableError, delimited, training_table  # noqa: E402
+
+Write = Callable[..., Path]
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "cp1251", "koi8-r", "gb18030", "utf-16-le", "utf-16-be", "utf-32"]
+)
+def test_other_alphabets(encoding: str, tmp_path: Path) -> None:
+    words = (
+        ["北京市朝阳区", "上海市浦东新区"]
+        if encoding == "gb18030"
+        else ["Москва и область", "Санкт-Петербург"]
+    )
+    lines = ["город,цена" if encoding != "gb18030" else "城市,价格"]
+    lines += [f"{words[k % 2]},{k}" for k in range(300)]
+    path = tmp_path / "cities.csv"
+    path.write_bytes("\n".join(lines).encode(encoding))
+    assert tables.read(path).iloc[:2, 0].tolist() == words
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_a_letter_at_the_end_of_a_block_is_whole(shift: int, tmp_path: Path) -> None:
+    text = "город;y\n" + "x" * shift + "Кёльн;1\n" + "Кёльн;1\n" * 400_000
+    path = tmp_path / "large.csv"
+    path.write_bytes(text.encode())
+    assert set(tables.read(path)["город"]) <= {"Кёльн", "x" * shift + "Кёльн"}
+
+
+def test_rows_of_the_wrong_length(written: Write) -> None:
+    with pytest.raises(TableError, match="line 2 has 3 cells where 2 are expected"):
+        training_table(written("x,y\n1,2,3\n4,5\n"), "y")
+    table = training_table(written("x,z,y\n1,2,3\n4,5,6\n7\n" + "8,9,1\n" * 9), "y")
+    assert any("1 row with fewer cells than the header" in r and "row 3" in r for r in table.remarks)
+
+
+def test_headers(written: Write) -> None:
+    table = training_table(written("a,a ,y\n1,2,3\n4,5,6\n"), "y")
+    assert list(table.X.columns) == ["a", "a (2)"]
+    assert "two columns are named 'a'" in table.remarks[0]
+    empty = training_table(written("a,,y\n1,,3\n4,,6\n"), "y")
+    assert list(empty.X.columns) == ["a"]
+    assert "Unnamed: 1: empty, and left out" in [found.text for found in empty.quality]
+
+
+def test_long_cells_old_line_ends_and_quotes(written: Write) -> None:
+    long = "word " * 40_000
+    assert training_table(written(f"text,y\n{long},1\n{long},2\n"), "y").y.tolist() == [1, 2]
+    assert training_table(written("x,y\r1,2\r3,4\r"), "y").y.tolist() == [2, 4]
+    table = training_table(written('size,y\na 5" tv,1\n"a, ""b""",2\n\nc,3\n'), "y")
+    assert table.X["size"].tolist() == ['a 5" tv', 'a, "b"', "c"]
+    assert table.y.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("large", [0, 1 << 40])
+def test_large_files_are_read_as_small_ones(
+    large: int, written: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "LARGE", large)
+    lines = "".join(f"{k},{k / 8},{k % 9 + 1}.{k % 900 + 100},w{k},{k % 5}\n" for k in range(1, 2000))
+    table = training_table(written("i,x,t,w,y\n" + lines + "7,?,1.234,-,3\n"), "y", keep=["w"])
+    assert table.X["i"].tolist()[:3] == [1, 2, 3]
+    assert table.X["x"].isna().tolist() == [False] * 1999 + [True]
+    assert table.X["t"].iloc[-1] == 1.234
+    assert table.X["w"].iloc[-1] is None or table.X["w"].isna().iloc[-1]
+    assert table.y[-1] == 3
+    late = training_table(written("x,y\n" + "1,2\n" * 2000 + '"1,500.5",2\n'), "y")
+    assert late.X["x"].iloc[-1] == 1500.5
+
+
+def test_workbooks(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    data, notes = book.active, book.create_sheet("notes")
+    data.title = "data"
+    data.append(["size", "sold", "mixed", "price"])
+    for k in range(12):
+        data.append([k + 0.5, datetime(2024, 1, k + 1), "1.234,5" if k else 1.234, f"€ {k + 1},50"])
+    notes.append(["free text"])
+    path = tmp_path / "book.xlsx"
+    book.save(path)
+    with pytest.raises(TableError, match="'data', 'notes'; choose one with --sheet"):
+        tables.read(path)
+    with pytest.raises(TableError, match="no sheet 'dta'; it has 'data'"):
+        tables.read(path, sheet="dta")
+    table = training_table(path, "price", sheet="data")
+    assert table.y.tolist() == [k + 1.5 for k in range(12)]
+    assert table.X["size"].tolist() == [k + 0.5 for k in range(12)]
+    assert table.X["sold"].dtype.kind == "M"
+    assert table.X["mixed"].tolist() == [1.234, *[1234.5] * 11]  # a number is not read as text
+    assert len(list(tables.pieces(path, rows=5, sheet="data"))) == 3
+
+
+def test_json_lines(written: Write) -> None:
+    rows = [{"x": k, "kind": "old", "y": f"{k},5"} for k in range(30)]
+    path = written("\n".join(map(json.dumps, rows)) + "\n", name="rows.jsonl")
+    table = training_table(path, "y")
+    assert table.y.tolist() == [k + 0.5 for k in range(30)]
+    assert [len(part) for part in tables.pieces(path, rows=20)] == [20, 10]
+    with pytest.raises(TableError, match="line 2 is not JSON"):
+        tables.read(written('{"x": 1}\n{"x": \n'))
+    with pytest.raises(TableError, match="one value per cell"):
+        tables.read(written('{"x": [1]}\n'))
+
+
+def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
+    for k, city in enumerate(["Bonn", "Köln"]):
+        folder = tmp_path / "parts" / f"city={city}"
+        folder.mkdir(parents=True)
+        pd.DataFrame({"x": [k, k + 1], "y": [1.0, 2.0]}).to_parquet(folder / "part.parquet")
+    frame = tables.read(tmp_path / "parts")
+    assert frame["x"].tolist() == [0, 1, 1, 2]
+    assert frame["city"].tolist() == ["Bonn", "Bonn", "Köln", "Köln"]
+
+
+def test_standard_input(written: Write) -> None:
+    code = "from levelhead import tables; print(tables.training_table('-', 'y').y.tolist())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="x;y\n1;2,5\n3;4,5\n", capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[2.5, 4.5]\n"
+
+
+def test_an_encoding_can_be_given(written: Write) -> None:
+    path = written("größe,y\n1,2\n3,4\n", encoding="cp850")
+    assert "größe" in tables.read(path, encoding="cp850")
+    with pytest.raises(TableError, match="not the name of an encoding"):
+        tables.read(path, encoding="nonsense")
+    with pytest.raises(TableError, match="not in utf_8"):
+        tables.read(path, encoding="utf_8")
+
+
+def test_dates_are_read_in_the_format_of_their_column(written: Write) -> None:
+    lines = "".join(f"{k % 28 + 1:02d}.{k % 12 + 1:02d}.2021;{k}\n" for k in range(40))
+    table = training_table(written("day;y\n" + lines), "y")
+    assert table.X["day"].iloc[20] == np.datetime64("2021-09-21")
+    assert table.formats.columns_["day"].date == "%d.%m.%Y"
+    new = pd.read_csv(io.StringIO("day\n03.04.2022\n"), dtype=str)
+    assert table.formats.transform(new)["day"].tolist() == [pd.Timestamp("2022-04-03")]

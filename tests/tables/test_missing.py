@@ -1,0 +1,84 @@
+"""Numbers that stand for "missing" are found, and zeros that are right are not."""
+
+import doctest
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pandas")
+
+from levelhead.datasets import ENVIRONMENT
+from levelhead.tables import missing, training_table
+
+Write = Callable[..., Path]
+RNG = np.random.default_rng(0)
+N = 500
+
+RIGHT = {  # columns whose extreme values are no codes
+    "poisson 2": RNG.poisson(2, N),
+    "poisson 30, a tenth without visitors": np.where(RNG.random(N) < 0.1, 0, RNG.poisson(30, N)),
+    "poisson 50, a tenth without visitors": np.where(RNG.random(N) < 0.1, 0, RNG.poisson(50, N)),
+    "rain": np.where(RNG.random(N) < 0.4, 0, RNG.exponential(5, N).round(1)),
+    "cellar": np.where(RNG.random(N) < 0.6, 0, RNG.uniform(20, 200, N).round()),
+    "rating": RNG.integers(1, 6, N),
+    "yes or no": RNG.integers(0, 2, N),
+    "price": np.exp(RNG.normal(10, 1, N)).round(),
+    "levels": RNG.choice([1, 2, 3, 4, 5, 24], N),
+    "temperature": RNG.normal(0, 10, N).round(),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_values_that_are_right_are_no_codes(name: str) -> None:
+    assert missing.codes({name: RIGHT[name].astype(float)}) == {}
+
+
+def test_codes_are_found() -> None:
+    some = RNG.random(N) < 0.05
+    columns = {
+        "co": np.where(some, -200, RNG.gamma(2, 1, N)),
+        "nox": np.where(some, -200, RNG.gamma(2, 300, N)),  # not isolated by itself
+        "pressure": np.where(some, 0, RNG.normal(72, 12, N).round()),
+        "income": np.where(some, 999999, RNG.normal(3000, 500, N)),
+        "answer": np.where(some, 99, RNG.integers(1, 6, N)),
+    }
+    found = {name: [code.value for code in codes] for name, codes in missing.codes(columns).items()}
+    assert found == {"co": [-200], "nox": [-200], "pressure": [0], "income": [999999], "answer": [99]}
+
+
+def test_inputs_lose_codes_and_labels_keep_them(written: Write) -> None:
+    lines = "".join(
+        f"{-200 if k % 9 == 0 else k * 37 % 90},{-200 if k % 10 == 0 else k / 7}\n" for k in range(90)
+    )
+    path = written("x,y\n" + lines)
+    table = training_table(path, "y")
+    assert table.target_codes == {-200.0: 9}
+    assert table.labels_judged == 90
+    assert table.X["x"].isna().sum() == 10
+    assert table.formats.columns_["x"].codes == (-200.0,)
+    assert [found.title for found in table.quality[:2]] == [
+        "codes for missing in the labels",
+        "codes for missing",
+    ]
+    given = training_table(path, "y", missing=[-200])
+    assert (given.labels_judged, given.target_codes) == (81, {})
+    assert training_table(path, "y", missing=[]).X["x"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("air_quality", {-200.0: 1647}), ("blood_pressure", {0.0: 35})]
+)
+def test_real_labels(name: str, expected: dict[float, int]) -> None:
+    import os
+
+    folder = os.environ.get(ENVIRONMENT)
+    path = Path(folder or "") / "errors" / f"{name}.csv"
+    if not folder or not path.exists():
+        pytest.skip(f"needs {path.name} in {ENVIRONMENT}")
+    assert training_table(path, "given", drop=["wrong", "true"]).target_codes == expected
+
+
+def test_the_example_in_the_docstring() -> None:
+    assert doctest.testmod(missing).failed == 0
