@@ -158,7 +158,10 @@ def test_frame_and_summary(exact) -> None:
     pytest.importorskip("pandas")
     y, mean, _ = labels()
     y[BAD] = -y[BAD]
-    found = diagnose(exact(y, mean))
+    audit = exact(y, mean)
+    found = audit.diagnosis
+    assert audit.diagnosis is found
+    assert len(audit.at(0.9).diagnosis) >= len(found)
     frame = found.to_frame()
     assert list(frame.columns) == ["label", "kind", "detail", "probability", "repaired", "partner"]
     assert (frame["kind"] == "sign").sum() == len(BAD)

@@ -1,5 +1,6 @@
 """The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +14,7 @@ from levelhead._extras import needed
 from levelhead._plot_style import shown_once
 from levelhead.audits._codes import find_codes
 from levelhead.audits.html import audit_html
+from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
@@ -358,6 +360,11 @@ class Audit:
             A new audit.
         """
         return replace(self, remarks=(*self.remarks, *remarks))
+
+    @functools.cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The likely kind of error of every label that is flagged or in doubt; computed when it is first read."""
+        return diagnose(self)
 
     def summary(self) -> str:
         """Return the result in words.
