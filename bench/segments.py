@@ -1,4 +1,4 @@
-"""Shifts of one standard deviation planted into 2 to 10 % of the rows: how many segments are found, how many are false?
+"""Measures segments: shifts of one standard deviation in 2 to 10 % of the rows, how many are found, how many are false.
 
 LEVELHEAD_DATA=… python bench/segments.py [--simulations 40] [--datasets boston …] [--table]
 

@@ -228,7 +228,9 @@ def test_the_manual_shows_commands_that_work(
     assert [line.split()[0] for line in shown] == ["audit", "apply", "fit", "predict", "evaluate"]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flats.csv").write_bytes(flats.path.read_bytes())
-    spoilt = flats.frame.iloc[[row - 1 for row in flats.wrong_rows]]["rent"].str.replace(",", "").astype(float)
+    spoilt = (
+        flats.frame.iloc[[row - 1 for row in flats.wrong_rows]]["rent"].str.replace(",", "").astype(float)
+    )
     decisions = {"row": sorted(flats.wrong_rows), "given_label": spoilt.sort_index(), "decision": "drop"}
     pd.DataFrame(decisions | {"new_label": None, "column": "rent"}).to_csv("decisions.csv", index=False)
     held_out.to_csv("held-out.csv", index=False)
