@@ -13,8 +13,8 @@ from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
 from levelhead._plot_style import shown_once
 from levelhead.audits._codes import find_codes
-from levelhead.audits.html import audit_html
 from levelhead.audits.diagnosis import Diagnosis, diagnose
+from levelhead.audits.html import audit_html
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
