@@ -187,8 +187,13 @@ def test_audit_takes_frames():
 @pytest.fixture
 def quick(monkeypatch):
     pytest.importorskip("lightgbm")
+
+    class Trees(GCPBoostingRegressor):
+        def __new__(cls, **settings):
+            return GCPBoostingRegressor(max_iter=40, **settings)
+
     monkeypatch.setattr(automatic, "GCPRegressor", lambda **s: GCPRegressor((8,), max_iter=10, **s))
-    monkeypatch.setattr(automatic, "GCPBoostingRegressor", lambda **s: GCPBoostingRegressor(max_iter=40, **s))
+    monkeypatch.setattr(automatic, "GCPBoostingRegressor", Trees)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -206,16 +211,6 @@ def test_auto_explains_dates_as_labels_and_a_constant_target(quick):
     model = AutoRegressor(n_members=1, random_state=0).fit(FRAME, np.full(N, 7.0))
     assert "all labels are 7" in model.reason_
     np.testing.assert_allclose(np.median(model.predict(FRAME)), 7, atol=1)
-
-
-def test_copies_of_a_row_are_not_divided_by_the_comparison(quick, monkeypatch):
-    seen = []
-    trials = automatic._trials
-    monkeypatch.setattr(automatic, "_trials", lambda *given: seen.extend(trials(*given)) or seen)
-    twice = np.tile(np.arange(100), 2)
-    AutoRegressor(n_members=1, random_state=0).fit(FRAME.iloc[twice], RENT[twice])
-    assert len(seen) == 3
-    assert all(not set(twice[kept]) & set(twice[held]) for kept, held in seen)
 
 
 # ---------------------------------------------------------------------- CleanedRegressor
