@@ -388,3 +388,15 @@ def test_the_share_of_wrong_labels_is_at_least_that_of_the_codes():
         assert result.is_code.sum() == 30
         assert result.contamination >= 30 / 400
         assert result.contamination_interval[1] >= 30 / 400
+
+
+def test_models_are_not_trained_on_codes_for_missing_labels():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(500, 2))
+    y = 3 + X[:, 0] + 0.1 * rng.normal(size=500)
+    coded = X[:, 1] > 0.6  # where a model could learn them
+    y[coded] = -200.0
+    result = levelhead.audit(X, y, QUICK, sample_weight=np.ones(500), groups=np.arange(500) // 2)
+    assert result.is_label_issue[coded].all()
+    assert not result.is_label_issue[~coded].any()
+    assert (result.predicted_label > 0).all()
