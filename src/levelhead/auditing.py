@@ -29,6 +29,8 @@ from levelhead.estimators.registry import make
 from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.frames import missing_cells
 
+_MOST_FINDINGS = 3  # about rows that may belong together, as remarks
+
 __all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks"]
 
 
@@ -166,7 +168,22 @@ def judge(
         result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {last.target_transform_reason_}."]
     found = find_dependence(result.z, level_columns(X)) if check_rows else []
-    return result.with_remarks(*scale, *(finding.text(row_numbers) for finding in found))
+    texts = [finding.text(row_numbers) for finding in found[:_MOST_FINDINGS]]
+    if len(found) > _MOST_FINDINGS:
+        texts.append(f"{len(found) - _MOST_FINDINGS} weaker findings of this kind are left out.")
+    return result.with_remarks(*_about_one_column(last), *scale, *texts)
+
+
+def _about_one_column(model: Any) -> list[str]:
+    """Say which category alone is used, if labels repeat one value at each of its levels."""
+    first = getattr(model, "estimators_", [model])[0]
+    place = getattr(first, "_only_column", None)
+    if place is None:
+        return []
+    name = first.columns_.columns[place].name
+    return [
+        f"Most labels repeat one value for each level of {name!r}, so labels are judged by that column alone."
+    ]
 
 
 def level_columns(X: Any) -> dict[str, NDArray[Any]]:

@@ -3,7 +3,6 @@
 import doctest
 import inspect
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,9 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import levelhead
-from levelhead import GaussianRegressor, GCPBoostingRegressor, GCPRegressor, estimators
+from levelhead import AutoRegressor, GaussianRegressor, GCPRegressor, estimators
 from levelhead._extras import available
-from levelhead.estimators import automatic
 from levelhead.estimators.networks import gcp
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.estimators.registry import REGISTRY
@@ -43,12 +41,19 @@ def checks():
             yield pytest.param(estimator, check, id=f"{entry.name}-{name}", marks=marks)
 
 
+def with_less_training(self, seed, kinds=AutoRegressor._kinds):
+    """AutoRegressor has no settings of its own for less training."""
+    trees, *networks = kinds(self, seed)
+    return [
+        trees.set_params(max_iter=40),
+        *(net.set_params(hidden_layer_sizes=(8,), max_iter=10) for net in networks),
+    ]
+
+
 @pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn(estimator, check, monkeypatch):
-    # AutoRegressor has no settings of its own for less training.
-    monkeypatch.setattr(automatic, "GCPRegressor", partial(GCPRegressor, (8,), max_iter=10))
-    monkeypatch.setattr(automatic, "GCPBoostingRegressor", partial(GCPBoostingRegressor, max_iter=40))
+    monkeypatch.setattr(AutoRegressor, "_kinds", with_less_training)
     check(estimator)
 
 
@@ -135,8 +140,8 @@ def test_the_score_is_robust_against_wrong_labels():
 
 
 def test_public_names_are_found_lazily_and_listed():
-    for name in levelhead.__all__:
+    for name in dir(levelhead):
         assert getattr(levelhead, name) is not None
-    assert set(levelhead.__all__) == set(dir(levelhead))
+    assert {*levelhead.__all__, "contamination", "datasets", "metrics"} == set(dir(levelhead))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         levelhead.nothing  # noqa: B018

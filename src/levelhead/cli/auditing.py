@@ -167,6 +167,11 @@ def _print_result(
                 "dependence": _about_rows(verdict),
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
+                "standing_out": verdict.standing_out,
+                "standing_out_interval": list(verdict.standing_out_interval),
+                "reliable": verdict.reliable,
+                "warnings": list(verdict.warnings),
+                "codes_for_missing": int(verdict.is_code.sum()),
                 "flagged": len(suspects),
                 "false_alarm_rate": level,
                 "flagged_rows": suspects["row"].tolist(),
@@ -176,6 +181,8 @@ def _print_result(
         )
         return
     note_about(table, f"Estimator: {estimator}.", f"Labels: {scale}.", *_about_rows(verdict))
+    if not verdict.reliable:
+        screen.print_line(f"Not reliable: {'; '.join(verdict.warnings)}.")
     screen.print_line(
         f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
