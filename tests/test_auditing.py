@@ -123,6 +123,16 @@ def test_residuals_of_any_model_can_be_judged():
     assert np.isnan(audit.alpha).all()
 
 
+def test_a_given_separation_judges_each_side_for_itself():
+    z = np.random.default_rng(3).normal(size=2000)
+    z[:200] = np.random.default_rng(4).uniform(4, 8, 200)
+    mean = np.full(2000, 5.0)
+    separation = estimate_contamination(z, np.ones(2000), core="student")
+    audit = Audit.from_residuals(mean + z, mean, np.ones(2000), separation=separation)
+    np.testing.assert_allclose(audit.log_odds, separation.log_odds(z, np.ones(2000)))
+    assert audit.is_label_issue[:200].mean() > 0.85
+
+
 def test_variances_need_only_be_right_up_to_a_factor():
     rng = np.random.default_rng(1)
     y = 2 * rng.normal(size=2000)

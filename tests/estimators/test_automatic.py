@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("lightgbm")
 
 from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, audit, load, save
-from levelhead.estimators import automatic
+from levelhead.estimators import automatic, combination
 from levelhead.estimators.registry import make
 
 pytestmark = pytest.mark.compiled
@@ -85,6 +85,7 @@ def test_wrong_labels_are_found(both):
     inputs, y, wrong, model = both
     assert model.contamination_ == pytest.approx(0.05, abs=0.02)
     verdict = model.audit(inputs, y)
+    assert all((verdict.alpha <= part.audit(inputs, y).alpha).all() for part in model.estimators_)
     assert set(wrong) <= set(verdict.issues)
     assert len(verdict.issues) <= 23
     loose = model.audit(inputs, y, 0.5)
@@ -127,6 +128,17 @@ def test_the_same_seed_gives_the_same_model(quick):
     one, two = (AutoRegressor(n_members=1, random_state=3).fit(X, STEPS).predict(X) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(AutoRegressor(n_members=1, random_state=4).fit(X, STEPS).predict(X), one)
+
+
+def test_weights_are_learnt_from_labels_that_the_models_have_not_seen(monkeypatch, quick):
+    given = []
+    weigh = combination.stacking_weights
+    monkeypatch.setattr(combination, "stacking_weights", lambda held: given.append(held) or weigh(held))
+    model = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS)
+    known, used = given[0], given[-1]  # of all models, and of those with a weight
+    for part, mean in zip(model.estimators_, used.means, strict=True):
+        np.testing.assert_allclose(mean, part.oof_prediction_.mean)
+        assert (known.quality >= part.audit(X, STEPS).label_quality).all()
 
 
 # ---------------------------------------------------------------------- weights

@@ -4,7 +4,7 @@ import doctest
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, special
 
 from levelhead.prediction import conformal
 from levelhead.prediction.conformal import NORMAL_SHAPE, ResidualShape, ShapedPrediction, learn_shape
@@ -43,6 +43,14 @@ def test_labels_that_are_probably_wrong_do_not_widen_intervals():
     np.testing.assert_allclose(both.residual, learn_shape(clean, np.ones(800)).residual, rtol=1e-9)
 
 
+def test_a_knot_has_the_weighted_share_of_residuals_below_it():
+    r = np.random.default_rng(4).normal(size=2000)
+    weight = np.where(r > 0.5, 0.2, np.where(r < -1, 0.6, 1.0))
+    shape = learn_shape(r, weight)
+    below = [np.average(r <= knot, weights=weight) for knot in shape.residual]
+    np.testing.assert_allclose(below, special.ndtr(shape.normal), atol=0.005)
+
+
 def test_a_factor_of_all_weights_changes_nothing():
     r = np.random.default_rng(3).normal(size=300)
     np.testing.assert_allclose(
@@ -57,6 +65,7 @@ def test_a_factor_of_all_weights_changes_nothing():
         (np.zeros(100), np.ones(100)),
         (np.linspace(1, 2, 100), np.ones(100)),
         (np.linspace(-1, 1, 100), np.zeros(100)),
+        (np.linspace(-1, 1, 100), np.repeat([1.0, 1e-3], [20, 80])),
     ],
 )
 def test_without_enough_residuals_on_both_sides_the_shape_is_normal(r, weight):
@@ -107,3 +116,4 @@ def test_members_keep_their_meaning(skewed):
     lower, upper = ShapedPrediction([0.0], [1.0], shape=narrow).interval(0.9)
     np.testing.assert_allclose(upper, 0.5 * 1.6448536, rtol=1e-6)
     np.testing.assert_allclose(lower, -upper)
+    np.testing.assert_allclose(ShapedPrediction([0.0], [1.0], shape=narrow).pdf(0.0), 2 / np.sqrt(2 * np.pi))
