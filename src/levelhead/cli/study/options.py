@@ -17,7 +17,9 @@ Contamination = Annotated[
         help="Shares of wrong labels, from 0 to 1; default: 0,0.05,0.1,0.15,0.2.",
     ),
 ]
-OldShares = Annotated[list[str] | None, typer.Option("--shares", hidden=True)]
+OldShares = Annotated[
+    list[str] | None, typer.Option("--shares", hidden=True, help="Old name of --contamination, in percent.")
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
@@ -106,7 +108,9 @@ Kinds = Annotated[
         help="Only results with these kinds of wrong labels; default: all.",
     ),
 ]
-OldKinds = Annotated[list[str] | None, typer.Option("--contamination", hidden=True)]
+OldKinds = Annotated[
+    list[str] | None, typer.Option("--contamination", hidden=True, help="Old name of --kind.")
+]
 ChoicesRead = Annotated[
     Path | None,
     typer.Option(
