@@ -386,3 +386,27 @@ def test_the_scale_is_in_the_summary_and_survives_gaps_and_files(tmp_path):
     np.testing.assert_allclose(np.sign(allowed.z), np.sign(audit.z))
     assert allowed.remarks == audit.remarks
     assert audit.at(0.4).scale is audit.scale
+
+
+def test_the_share_of_wrong_labels_is_at_least_that_of_the_codes():
+    rng = np.random.default_rng(0)
+    y = rng.normal(50, 1, size=400)
+    y[:30] = -200.0
+    fitted = estimate_contamination(y - 50, np.ones(400), core="student")
+    for separation in (None, fitted):
+        result = Audit.from_residuals(y, np.full(400, 50.0), 1.0, separation=separation)
+        assert result.is_code.sum() == 30
+        assert result.contamination >= 30 / 400
+        assert result.contamination_interval[1] >= 30 / 400
+
+
+def test_models_are_not_trained_on_codes_for_missing_labels():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(500, 2))
+    y = 3 + X[:, 0] + 0.1 * rng.normal(size=500)
+    coded = X[:, 1] > 0.6  # where a model could learn them
+    y[coded] = -200.0
+    result = levelhead.audit(X, y, QUICK, sample_weight=np.ones(500), groups=np.arange(500) // 2)
+    assert result.is_label_issue[coded].all()
+    assert not result.is_label_issue[~coded].any()
+    assert (result.predicted_label > 0).all()

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from levelhead.audits import Audit
 from levelhead.audits.dependence import find_dependence
@@ -28,8 +29,11 @@ from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
 from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.frames import missing_cells
+from levelhead.tables.missing import codes
 
-__all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks"]
+_MOST_FINDINGS = 3  # about rows that may belong together, as remarks
+
+__all__ = ["Audit", "audit", "fit_without_codes", "judge", "level_columns", "missing_cells", "time_blocks"]
 
 
 def audit(
@@ -106,9 +110,48 @@ def audit(
         )
     else:
         model = clone(estimator)
-    given = fit_parameters(model, sample_weight=sample_weight, groups=groups, cv=cv)
+    fit_without_codes(model, X, y, sample_weight=sample_weight, groups=groups, cv=cv)
     independent = groups is None and cv is None
-    return judge(model.fit(X, y, **given), X, y, false_alarm_rate, check_rows=independent)
+    return judge(model, X, y, false_alarm_rate, check_rows=independent)
+
+
+def fit_without_codes(model: Any, X: Any, y: ArrayLike, **given: Any) -> Any:
+    """Fit a model to the rows whose label is not a code for a missing value, such as −200.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        The model; it is fitted in place.
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+    y : array-like of shape (n_samples,)
+        Labels.
+    **given : object
+        `sample_weight`, `groups` and `cv` of the fit; None is not passed on.
+
+    Returns
+    -------
+    estimator or pipeline
+        The fitted model.
+    """
+    measured = _is_measurement(y)
+    if not measured.all():
+        rows = np.flatnonzero(measured)
+        X, y = _safe_indexing(X, rows), np.asarray(y)[rows]
+        for name in ("sample_weight", "groups"):
+            if given.get(name) is not None:
+                given[name] = _safe_indexing(given[name], rows)
+    return model.fit(X, y, **fit_parameters(model, **given))
+
+
+def _is_measurement(y: ArrayLike) -> NDArray[np.bool_]:
+    """Whether each label is a number that does not stand for a missing value."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "iuf":
+        return np.ones(labels.shape[:1], dtype=bool)  # the estimator says what is wrong
+    values = labels.astype(np.float64)
+    found = codes({"y": values}).get("y", [])
+    return ~np.isin(values, [code.value for code in found])
 
 
 def judge(
@@ -166,7 +209,22 @@ def judge(
         result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {last.target_transform_reason_}."]
     found = find_dependence(result.z, level_columns(X)) if check_rows else []
-    return result.with_remarks(*scale, *(finding.text(row_numbers) for finding in found))
+    texts = [finding.text(row_numbers) for finding in found[:_MOST_FINDINGS]]
+    if len(found) > _MOST_FINDINGS:
+        texts.append(f"{len(found) - _MOST_FINDINGS} weaker findings of this kind are left out.")
+    return result.with_remarks(*_about_one_column(last), *scale, *texts)
+
+
+def _about_one_column(model: Any) -> list[str]:
+    """Say which category alone is used, if labels repeat one value at each of its levels."""
+    first = getattr(model, "estimators_", [model])[0]
+    place = getattr(first, "_only_column", None)
+    if place is None:
+        return []
+    name = first.columns_.columns[place].name
+    return [
+        f"Most labels repeat one value for each level of {name!r}, so labels are judged by that column alone."
+    ]
 
 
 def level_columns(X: Any) -> dict[str, NDArray[Any]]:

@@ -84,6 +84,13 @@ def test_large_files_are_read_as_small_ones(
     assert table.X["t"].iloc[-1] == 1.234
     assert table.X["w"].iloc[-1] is None or table.X["w"].isna().iloc[-1]
     assert table.y[-1] == 3
+    plain = training_table(written("x,y\n" + "".join(f"{k / 8},{k}\n" for k in range(3000))), "y")
+    assert plain.X["x"].tolist() == [k / 8 for k in range(3000)]
+    assert plain.y.tolist() == list(range(3000))
+    with pytest.raises(TableError, match="two ways"):
+        training_table(
+            written("x;y\n" + "".join(f"{k % 9 + 1}.{k % 900 + 100};{k}\n" for k in range(50))), "y"
+        )
     late = training_table(written("x,y\n" + "1,2\n" * 2000 + '"1,500.5",2\n'), "y")
     assert late.X["x"].iloc[-1] == 1500.5
 

@@ -283,10 +283,10 @@ class Audit:
         return self._with_codes(low), self._with_codes(high)
 
     def _with_codes(self, share: float) -> float:
-        """Add the codes to a share among the other labels; a fit to other rows already includes its codes."""
+        """Add the codes to a share among the other labels; in a fit to all rows they are a part of the share."""
         codes = int(self.is_code.sum())
         if self.separation.n + codes != len(self):
-            return share
+            return max(share, codes / len(self))
         return (codes + share * self.separation.n) / len(self)
 
     def at(self, false_alarm_rate: float) -> "Audit":

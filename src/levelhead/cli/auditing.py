@@ -86,7 +86,7 @@ def audit(
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
             verdict,
-            _columns(table, target),
+            _columns(table, [target, *(drop or ())]),
             rows=table.row,
             predict=model.predict,
             X=table.X,
@@ -128,11 +128,11 @@ def _about_rows(verdict: levelhead.Audit) -> list[str]:
     return list(verdict.remarks[0 if verdict.scale is None else 1 :])
 
 
-def _columns(table: tables.TrainingTable, target: str) -> dict[str, Any]:
-    """All columns but the label: inputs as the model reads them, others as they are in the file."""
+def _columns(table: tables.TrainingTable, excluded: list[str]) -> dict[str, Any]:
+    """Columns in which segments are sought: inputs as the model reads them, others as they are in the file."""
     raw = {str(name): table.frame[name].to_numpy()[table.row - 1] for name in table.frame.columns}
     inputs = {str(name): table.X[name].to_numpy() for name in table.X.columns}
-    return {name: column for name, column in (raw | inputs).items() if name != target}
+    return {name: column for name, column in (raw | inputs).items() if name not in excluded}
 
 
 def _ranked(
@@ -167,6 +167,11 @@ def _print_result(
                 "dependence": _about_rows(verdict),
                 "contamination": verdict.contamination,
                 "contamination_interval": [low, high],
+                "standing_out": verdict.standing_out,
+                "standing_out_interval": list(verdict.standing_out_interval),
+                "reliable": verdict.reliable,
+                "warnings": list(verdict.warnings),
+                "codes_for_missing": int(verdict.is_code.sum()),
                 "flagged": len(suspects),
                 "false_alarm_rate": level,
                 "flagged_rows": suspects["row"].tolist(),
@@ -176,6 +181,8 @@ def _print_result(
         )
         return
     note_about(table, f"Estimator: {estimator}.", f"Labels: {scale}.", *_about_rows(verdict))
+    if not verdict.reliable:
+        screen.print_line(f"Not reliable: {'; '.join(verdict.warnings)}.")
     screen.print_line(
         f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
         f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "

@@ -185,6 +185,7 @@ def fitted(
     groups: Any = None,
 ) -> Any:
     """Fit a pipeline that ends in an ensemble of networks or boosted trees to a table."""
+    from levelhead.auditing import fit_without_codes
     from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
 
@@ -197,14 +198,13 @@ def fitted(
     model = levelhead.tabular_pipeline(
         make(kind.value, n_members=members, random_state=seed, target_transform=transform)
     )
-    given = fit_parameters(model, groups=groups)
     with screen.busy(f"fitting {members} members to {len(table.y):,} rows"):
         if time_budget is None:
-            model.fit(table.X, table.y, **given)
+            fit_without_codes(model, table.X, table.y, groups=groups)
         else:
             from levelhead.budget import fit_within
 
-            fit_within(model, table.X, table.y, time_budget, **given)
+            fit_within(model, table.X, table.y, time_budget, **fit_parameters(model, groups=groups))
     return _with_formats(table.formats, model)
 
 

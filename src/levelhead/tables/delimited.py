@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelhead.tables import _frames
 from levelhead.tables.dialect import BLANKS, Layout, long_cells, utf8
@@ -60,6 +61,10 @@ def read(source: Source, layout: Layout, as_text: Collection[str] = ()) -> Rows:
     Rows
         The cells.
     """
+    large = layout.regular and source.path.stat().st_size >= LARGE and not as_text
+    numeric = _all_numbers(source, layout) if large else None
+    if numeric is not None:
+        return Rows(numeric, [])
     frame = _fast(source, layout, as_text) if layout.regular else None
     if frame is None:
         return next(_slow(source, layout))[0]
@@ -104,6 +109,27 @@ def pieces(source: Source, layout: Layout, rows: int) -> Iterator[tuple[Rows, fl
     yield Rows(_to_pandas(pl.concat(held)), []), 1.0
 
 
+def _all_numbers(source: Source, layout: Layout) -> Frame | None:
+    """A table of plain numbers only, block by block, so that no number is held twice; None if it is another table."""
+    types = _number_types(source, layout)
+    if len(types) < len(layout.names):
+        return None
+    most = 1 + sum(block.count(b"\n") for block, _ in utf8(source, layout))
+    integers = [kind.is_integer() for kind in types.values()]
+    columns = [np.empty(most, dtype=np.int64 if integer else np.float64) for integer in integers]
+    end = 0
+    for place, (block, _) in enumerate(utf8(source, layout)):
+        frame = _parsed(block, layout, layout.header_lines if place == 0 else 0, types)
+        if frame is None or any(frame[k].null_count() for k in frame.columns):
+            return None
+        for k, column in enumerate(columns):
+            column[end : end + len(frame)] = frame[f"{k}"].to_numpy()
+        end += len(frame)
+    if any(_may_be_grouped(column[:end]) for column in columns):
+        return None
+    return _frames.pandas().DataFrame({f"{k}": c[:end] for k, c in enumerate(columns)}, copy=False)
+
+
 def _fast(source: Source, layout: Layout, as_text: Collection[str]) -> Any:
     """All cells by polars; None if it cannot split them, or finds a row that is too long."""
     plain = source.compression is None and layout.encoding == "utf-8" and layout.line_end == b"\n"
@@ -115,7 +141,7 @@ def _fast(source: Source, layout: Layout, as_text: Collection[str]) -> Any:
     if frame is None and types:
         frame = _parsed(content, layout, layout.header_lines, types, words=TOKENS)
     if frame is not None:
-        certain = {k: kind for k, kind in types.items() if not _may_be_grouped(frame[f"{k}"])}
+        certain = {k: kind for k, kind in types.items() if not _may_be_grouped(_values(frame[f"{k}"]))}
     if frame is None or len(certain) < len(types):
         frame = _parsed(content, layout, layout.header_lines, {} if frame is None else certain, words=TOKENS)
     return frame
@@ -158,11 +184,15 @@ def _number_types(source: Source, layout: Layout) -> dict[int, Any]:
     return types
 
 
-def _may_be_grouped(column: Any) -> bool:
+def _values(column: Any) -> NDArray[Any]:
+    return np.asarray(column.drop_nulls().to_numpy())
+
+
+def _may_be_grouped(column: NDArray[Any]) -> bool:
     """Whether all cells may be like 1.234, where the point may also group thousands: then the text decides."""
-    if column.dtype.is_integer():
+    if column.dtype.kind != "f":
         return False
-    values = np.abs(column.drop_nulls().to_numpy())
+    values = np.abs(column)
     broken = values[values != np.floor(values)]
     thousandths = 1000 * broken
     return bool(

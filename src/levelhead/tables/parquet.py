@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from levelhead._extras import needed
 from levelhead.tables import _frames
 from levelhead.tables.errors import TableError
@@ -49,7 +47,7 @@ def pieces(source: Source, rows: int | None = None) -> Iterator[tuple[Frame, flo
 
 
 def _typed(frame: Frame) -> Frame:
-    """Remove the index, read infinities as missing and convert decimals to floats."""
+    """Remove the index, and convert decimals to floats."""
     pandas = _frames.pandas()
     frame = frame.reset_index(drop=True)
     frame.columns = [str(name) for name in frame.columns]
@@ -57,6 +55,4 @@ def _typed(frame: Frame) -> Frame:
         column = frame[name]
         if column.dtype == object and pandas.api.types.infer_dtype(column, skipna=True) == "decimal":
             frame[name] = column.astype("float64")
-        elif column.dtype.kind == "f":
-            frame[name] = column.where(np.isfinite(column))
     return frame

@@ -337,7 +337,8 @@ def refuse_unreadable(column: Any, name: str, form: ColumnFormat, unreadable: ND
     raise TableError(
         f"column {name!r}: {counted(len(unreadable), 'cell')} of {total:,} cannot be read "
         f"({examples([column.iloc[k] for k in unreadable[:20]])}); the column holds {written}. "
-        f"If this file writes them in another way, --decimal '{name}=,' or --thousands says so"
+        f"If this file writes them in another way, --decimal '{name}={'.' if form.decimal == ',' else ','}' "
+        "or --thousands says so"
     )
 
 

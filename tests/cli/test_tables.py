@@ -1,0 +1,51 @@
+"""Tables as people have them, through the command line."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import levelhead
+from levelhead.datasets import ENVIRONMENT
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.mark.slow
+def test_used_cars_are_audited_without_an_option(run, tmp_path: Path) -> None:
+    path = Path(os.environ.get(ENVIRONMENT, "")) / "messy" / "used_cars.csv"
+    if not path.is_file():
+        pytest.skip(f"needs used_cars.csv in {ENVIRONMENT}")
+    arguments = ("audit", path, "--target", "Price", "--estimator", "trees", "--members", 1)
+    done = run(*arguments, "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.json["labels_given"] == 892
+    assert done.json["labels_judged"] == 857  # the others say "Ask For Price"
+    assert any("Price '10,00,000' = 1000000" in remark for remark in done.json["remarks"])
+    assert {"copies of rows", "spellings of one category"} <= {one["title"] for one in done.json["quality"]}
+    page = (tmp_path / "levelhead-audit" / "report.html").read_text("utf-8")
+    assert "Judged 857 of 892 labels." in page
+
+
+def test_a_model_file_holds_what_was_learnt(run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 10, 80).round(2)
+    rows = [f"{a};{2 * a + rng.normal(0, 0.1):.2f} €".replace(".", ",") for a in x]
+    (tmp_path / "preise.csv").write_text("x;preis\n" + "\n".join(rows), encoding="cp1252")
+    fit = ("fit", "preise.csv", "-t", "preis", "-o", "m", "--estimator", "trees", "--members", 1)
+    done = run(*fit, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "read as cp1252" in done.err
+    assert "Fitted 80 of 80 rows" in done.out
+    formats = levelhead.load(tmp_path / "m")[0]
+    assert formats.columns_["x"].decimal == formats.target_["preis"].decimal == ","
+    (tmp_path / "neu.csv").write_text("x;z\n3,221;a\n")
+    (tmp_path / "new.csv").write_text("x,z\n3.221,a\n")
+    assert run("predict", "m", "neu.csv", "-o", "a.csv", cwd=tmp_path).code == 0
+    refused = run("predict", "m", "new.csv", "-o", "b.csv", cwd=tmp_path)
+    assert refused.code == 1
+    assert "--decimal 'x=" in refused.err
+    assert run("predict", "m", "new.csv", "-o", "b.csv", "--decimal", ".", cwd=tmp_path).code == 0
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert run("predict", "m", "neu.csv", "-o", "c.csv", "--decimal", ";", cwd=tmp_path).code == 1
