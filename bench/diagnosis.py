@@ -1,4 +1,4 @@
-"""Measures diagnosis: kinds of label errors are planted into public tables, and the named kinds and repairs compared.
+"""Kinds of label errors planted into public tables: how often the named kind is right and the label repaired.
 
 LEVELHEAD_DATA=… python bench/diagnosis.py [--datasets boston …] [--kinds factor …] [--seeds 2] [--table]
 
@@ -25,10 +25,8 @@ TABLE = Path(__file__).parents[1] / "docs/tables/diagnosis.md"
 SHARE = 0.04
 CODES = (-999.0, 9999.0, -1.0, 0.0, 99999.0, -200.0)
 UNITS = (2.54, 1 / 2.54, 0.3048, 1 / 0.3048, 0.45359237, 1 / 0.45359237)
-COLUMNS = (
-    "dataset", "kind", "seed", "rows", "wrong", "flagged", "flagged_wrong", "known", "named", "right", "repaired",
-    "known_right", "partners", "partners_right", "seconds",
-)  # fmt: skip
+COLUMNS = ("dataset", "kind", "seed", "rows", "wrong", "flagged", "flagged_wrong", "known", "named", "right",
+           "repaired", "known_right", "partners", "partners_right", "seconds")  # fmt: skip
 NAMES = {
     "factor": "factor of ten", "unit": "other unit", "temperature": "other unit", "sign": "sign",
     "exchanged": "exchanged", "transposed": "digits transposed", "code": "missing code", "stuck": "stuck value",
@@ -73,7 +71,7 @@ PLANTS: dict[str, Plant] = {
 
 
 def partners(rows: np.ndarray) -> np.ndarray:
-    """The row that each of `rows` is exchanged with: 2 with 1, 4 with 3, …; a last one alone keeps its label."""
+    """The row that each of `rows` is exchanged with: 2 with 1, 4 with 3, …; a last odd one keeps its label."""
     other = rows.copy()
     even = len(rows) // 2 * 2
     other[0:even:2], other[1:even:2] = rows[1:even:2], rows[0:even:2]
@@ -152,11 +150,8 @@ def table(rows: list[dict[str, str]]) -> str:
                 for pair in (("right", "named"), ("repaired", "named"), ("known_right", "known"))
             ]
             lines.append(f"| {title} | {len(cell)} | {' | '.join(map(str, counts))} | {' | '.join(shares)} |")
-    lines.append("")
-    lines.append(
-        "Of the exchanged labels whose partner is named, the partner is right for "
-        f"{ratio(rows, 'partners_right', 'partners')}."
-    )
+    right = ratio(rows, "partners_right", "partners")
+    lines += ["", f"Of the exchanged labels whose partner is named, the partner is right for {right}."]
     return "\n".join(lines)
 
 
