@@ -231,6 +231,13 @@ def test_noise_is_the_same_in_other_units_and_in_the_mirror():
     assert other.variance_ratio == pytest.approx(one.variance_ratio, rel=0.02)
 
 
+def test_odds_do_not_depend_on_a_common_shift():
+    rng = np.random.default_rng(4)
+    z = np.concatenate([rng.normal(size=950), rng.uniform(5, 40, 50)])
+    plain, moved = (estimate_contamination(z + shift, 1.0, core="student") for shift in (0.0, 20.0))
+    np.testing.assert_allclose(moved.log_odds(z + 20, 1.0), plain.log_odds(z, 1.0), atol=0.1)
+
+
 def test_a_given_share_is_kept_whatever_the_noise():
     rng = np.random.default_rng(4)
     z = np.concatenate([rng.normal(size=900), rng.normal(0, 10, 100)])

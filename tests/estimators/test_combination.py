@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from levelhead.estimators.combination import Combination, HeldOut, chosen_models, learn, stacking_weights
+from levelhead.prediction import Prediction
 
 N = 1000
 
@@ -98,6 +99,15 @@ def test_variance_is_calibrated_and_grows_where_models_disagree(rng):
     even = Combination(np.array([0.5, 0.5]))
     _, apart = even.pooled(np.array([[0.0], [2.0]]), np.ones((2, 1)))
     assert apart[0] == pytest.approx(1 + 2 * 1)
+
+
+def test_members_are_limited_and_get_back_the_variance_of_their_disagreement():
+    ones = np.ones((2, 1))
+    parts = [Prediction(mean * ones, ones, alpha=ones, sigma=ones) for mean in (90.0, 110.0)]
+    limited = Combination(np.array([0.5, 0.5]), lowest=-1.0, highest=7.0).predict(parts, [1.0, 1.0], 1.0)
+    np.testing.assert_array_equal(limited.member_mean, 7 * ones)
+    same = Combination(np.array([0.5, 0.5])).predict([parts[0]] * 2, [0.5, 0.5], ratio=3.0)
+    np.testing.assert_allclose(same.var, 1 / 0.5 * 3)
 
 
 def test_labels_that_are_predicted_exactly_allow_no_calibration():

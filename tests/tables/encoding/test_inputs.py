@@ -68,11 +68,12 @@ def test_no_label_reaches_the_row_itself_or_the_model_that_holds_it_out(reader):
     changed = Y.copy()
     row = 17
     changed[row] += 1e6
-    before, after = (cross_fitted(encoding, TABLE, y, ALL, FOLDS) for y in (Y, changed))
     own = FOLD[row] == FOLD
-    np.testing.assert_array_equal(before.inputs[own], after.inputs[own])
-    np.testing.assert_array_equal(before.offset[own], after.offset[own])
     held = int(FOLD[row])
+    for other in (None, (held + 1) % 5):
+        before, after = (cross_fitted(encoding, TABLE, y, ALL, FOLDS, other) for y in (Y, changed))
+        np.testing.assert_array_equal(before.inputs[own], after.inputs[own])
+        np.testing.assert_array_equal(before.offset[own], after.offset[own])
     before, after = (cross_fitted(encoding, TABLE, y, ALL, FOLDS, held) for y in (Y, changed))
     np.testing.assert_array_equal(before.inputs, after.inputs)
     np.testing.assert_array_equal(before.offset, after.offset)
