@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from levelhead.prediction import conformal
+from levelhead.prediction import Prediction, conformal
 from levelhead.prediction.conformal import NORMAL_SHAPE, ResidualShape, ShapedPrediction, learn_shape
 
 
@@ -117,3 +117,19 @@ def test_members_keep_their_meaning(skewed):
     np.testing.assert_allclose(upper, 0.5 * 1.6448536, rtol=1e-6)
     np.testing.assert_allclose(lower, -upper)
     np.testing.assert_allclose(ShapedPrediction([0.0], [1.0], shape=narrow).pdf(0.0), 2 / np.sqrt(2 * np.pi))
+
+
+@pytest.mark.parametrize("y", [-40.0, -3.0, 0.2, 1.7, 60.0])
+def test_crps_agrees_with_its_integral(skewed, y):
+    prediction = ShapedPrediction([1.0], [4.0], shape=skewed)
+    below, above = np.linspace(-90, y, 200_001), np.linspace(y, 90, 200_001)
+    squares = prediction.cdf(below[:, None])[:, 0] ** 2, (1 - prediction.cdf(above[:, None])[:, 0]) ** 2
+    integral = integrate.trapezoid(squares[0], below) + integrate.trapezoid(squares[1], above)
+    assert prediction.crps([y])[0] == pytest.approx(integral, rel=1e-6)
+
+
+def test_crps_of_the_normal_shape_is_that_of_a_normal_distribution():
+    y = np.array([-5.0, 0.0, 0.3, 4.0])
+    mean, var = np.array([0.0, 1.0, -2.0, 3.0]), np.array([1.0, 4.0, 0.25, 9.0])
+    shaped = ShapedPrediction(mean, var, shape=NORMAL_SHAPE)
+    np.testing.assert_allclose(shaped.crps(y), Prediction(mean, var).crps(y), rtol=1e-12)

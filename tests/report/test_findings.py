@@ -73,7 +73,7 @@ def page(watched: Any, found: Found) -> Any:
 
 
 def test_the_page_says_where_and_what(page, found) -> None:
-    assert page.inner_text(".warning").startswith("Too many labels look wrong.")
+    assert page.inner_text(".warning").startswith("Not reliable: Too many labels look wrong.")
     assert [segment.columns for segment in found.segments] == [("sensor",)]
     text = page.inner_text("#findings")
     assert found.segments[0].text in text

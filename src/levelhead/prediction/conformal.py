@@ -29,7 +29,7 @@ from scipy.special import ndtr, ndtri
 from levelhead import _checks
 from levelhead._checks import FloatArray, RandomState
 from levelhead.prediction.prediction import Prediction, Rows
-from levelhead.theory.elementary import log
+from levelhead.theory.elementary import exp, log
 
 _LEVELS = np.array([0.01, 0.025, *np.arange(1, 20) / 20, 0.975, 0.99])
 _LEAST_BEYOND = 2.0  # residuals beyond the outermost level that is used: quantiles farther out are chance
@@ -97,9 +97,23 @@ class ResidualShape:
         ndarray
             Logarithms, of the same shape.
         """
+        return log(self.slopes)[np.searchsorted(self.residual, np.asarray(r, dtype=np.float64))]
+
+    @property
+    def slopes(self) -> FloatArray:
+        """Slope below the first knot, between knots, and above the last one."""
         inner = np.diff(self.normal) / np.diff(self.residual)
-        slopes = np.array([self.normal[0] / self.residual[0], *inner, self.normal[-1] / self.residual[-1]])
-        return log(slopes)[np.searchsorted(self.residual, np.asarray(r, dtype=np.float64))]
+        return np.array([self.normal[0] / self.residual[0], *inner, self.normal[-1] / self.residual[-1]])
+
+    def mirrored(self) -> "ResidualShape":
+        """Return the shape of the residuals with the other sign.
+
+        Returns
+        -------
+        ResidualShape
+            The shape.
+        """
+        return ResidualShape(-self.residual[::-1], -self.normal[::-1])
 
 
 NORMAL_SHAPE = ResidualShape(np.array([-1.0, 1.0]), np.array([-1.0, 1.0]))
@@ -111,6 +125,25 @@ def _along(x: FloatArray, knots: FloatArray, values: FloatArray) -> FloatArray:
     below, above = x < knots[0], x > knots[-1]
     inside = np.where(below, values[0] / knots[0] * x, inside)
     return np.where(above, values[-1] / knots[-1] * x, inside)
+
+
+def _squared_below(r: FloatArray, shape: ResidualShape) -> FloatArray:
+    """∫ Φ(T(t))² dt from −∞ to r, piece by piece: on each of them T is linear."""
+    slopes = shape.slopes
+    at_knots = _squared_normal_below(shape.normal)
+    pieces = [at_knots[0] / slopes[0], *(np.diff(at_knots) / slopes[1:-1])]
+    before = np.array([0.0, *np.cumsum(pieces)])
+    piece = np.searchsorted(shape.residual, r)
+    since = np.array([0.0, *at_knots])[piece]
+    return np.asarray(before[piece] + (_squared_normal_below(shape(r)) - since) / slopes[piece])
+
+
+def _squared_normal_below(u: FloatArray) -> FloatArray:
+    """∫ Φ(t)² dt from −∞ to u = u Φ² + 2 Φ φ − Φ(√2 u)/√π."""
+    below = ndtr(u)
+    with np.errstate(over="ignore"):
+        density = exp(-0.5 * u * u) / np.sqrt(2 * np.pi)
+    return np.asarray(u * below**2 + 2 * below * density - ndtr(np.sqrt(2) * u) / np.sqrt(np.pi))
 
 
 def learn_shape(residual: ArrayLike, weight: ArrayLike) -> ResidualShape:
@@ -214,6 +247,24 @@ class ShapedNormal:
             The quantiles.
         """
         return np.asarray(self.location[0] + self.scale[0] * self.shape.inverse(ndtri(q)))
+
+    def crps(self, y: FloatArray) -> FloatArray:
+        """Continuous ranked probability score `∫(F(t) − 1{t ≥ y})² dt` of each row, in closed form.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores, in the units of y.
+        """
+        r = self._standardized(y)
+        return np.asarray(
+            self.scale[0] * (_squared_below(r, self.shape) + _squared_below(-r, self.shape.mirrored()))
+        )
 
     def _rows(self, index: Any) -> "ShapedNormal":
         return ShapedNormal(self.location[:, index], self.scale[:, index], self.shape)
