@@ -242,7 +242,9 @@ def test_the_manual_shows_commands_that_work(
         assert line.startswith("evaluate") or last in page.splitlines()
         for note in result.stderr.splitlines():
             # Errors differ in their last digits from processor to processor, and with them, at times, the choice.
-            assert note in page.splitlines() or note.startswith(("levelhead: compiling", "Estimator: "))
+            assert note in page.splitlines() or note.startswith(
+                ("levelhead: compiling", "Estimator: ", "Labels: ")
+            )
     for name, command in get_command(app).commands.items():
         for option in (
             option for parameter in command.params for option in parameter.opts if len(option) > 2

@@ -216,4 +216,4 @@ def _written_so(learnt: Sequence[Learning], formats: dict[str, ColumnFormat]) ->
                 f"{column.name} {cell_text(cell)} = {number_text(numbers.parse([cell], form.number)[0])}{unit}"
             )
     more = f" and {len(said) - _SHOWN} more columns" if len(said) > _SHOWN else ""
-    return [f"numbers were read so: {'; '.join(said[:_SHOWN])}{more}"] if said else []
+    return [f"numbers were read as follows: {'; '.join(said[:_SHOWN])}{more}"] if said else []
