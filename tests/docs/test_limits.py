@@ -22,19 +22,20 @@ def one(limits, cases, name: str) -> dict[str, float]:
     return limits.measured(found[0](0), seed=0)
 
 
-def test_up_to_two_fifths_of_the_labels_may_be_wrong(limits) -> None:
+def test_up_to_half_of_the_labels_may_be_wrong_and_more_are_not_hidden(limits) -> None:
     many = one(limits, limits.shares(), "40 %")
     assert many["share"] == pytest.approx(0.4, abs=0.05)
     assert many["error"] < 1
     assert many["found"] > 0.8
-    lost = one(limits, limits.shares(), "60 %")
-    assert lost["found"] == 0
-    assert lost["width"] > 5
+    most = one(limits, limits.shares(), "60 %")
+    assert most["share"] > 0.4
+    assert most["width"] > 2
 
 
-def test_wrong_labels_that_agree_are_believed(limits) -> None:
-    assert one(limits, limits.clusters(), "20 % at 8 sd")["found"] > 0.95
-    for name in ("40 % at 8 sd", "20 %, all in"):
+def test_wrong_labels_that_agree_are_believed_if_they_are_near_or_together(limits) -> None:
+    for name in ("20 % at 8 sd", "40 % at 8 sd"):
+        assert one(limits, limits.clusters(), name)["found"] > 0.9
+    for name in ("40 % at 3 sd", "20 %, all in"):
         believed = one(limits, limits.clusters(), name)
         assert believed["found"] < 0.05
         assert believed["error"] > 3
