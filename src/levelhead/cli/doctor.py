@@ -11,7 +11,7 @@ from typing import Any
 
 import levelhead
 from levelhead import datasets
-from levelhead._extras import install
+from levelhead._extras import available, install
 from levelhead.cli import options, screen
 
 _FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "test", "torch-dev")
@@ -102,9 +102,14 @@ def _kernels() -> dict[str, Any]:
 
 def _data() -> dict[str, str]:
     named = os.environ.get(datasets.ENVIRONMENT)
-    folders = [*([Path(named)] if named else []), datasets.user_cache()]
-    found = {datasets.ENVIRONMENT: named or "not set", "cache": str(folders[-1])}
+    cached = [datasets.user_cache()] if available("pooch") else []
+    folders = [*([Path(named)] if named else []), *cached]
+    found = {
+        datasets.ENVIRONMENT: named or "not set",
+        "cache": str(cached[0]) if cached else f"none; downloads need: {install('datasets')}",
+    }
+    absent = "not found; will be downloaded on first use" if cached else "not found"
     for name in datasets.TABLES:
         here = [folder for folder in folders if (folder / f"{name}.csv").is_file()]
-        found[name] = str(here[0] / f"{name}.csv") if here else "not found; will be downloaded on first use"
+        found[name] = str(here[0] / f"{name}.csv") if here else absent
     return found
