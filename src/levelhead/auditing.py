@@ -33,7 +33,7 @@ from levelhead.tables.missing import codes
 
 _MOST_FINDINGS = 3  # about rows that may belong together, as remarks
 
-__all__ = ["Audit", "audit", "fit_without_codes", "judge", "level_columns", "missing_cells", "time_blocks"]
+__all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks", "without_codes"]
 
 
 def audit(
@@ -110,38 +110,36 @@ def audit(
         )
     else:
         model = clone(estimator)
-    fit_without_codes(model, X, y, sample_weight=sample_weight, groups=groups, cv=cv)
+    inputs, labels, given = without_codes(X, y, sample_weight=sample_weight, groups=groups, cv=cv)
+    model.fit(inputs, labels, **fit_parameters(model, **given))
     independent = groups is None and cv is None
     return judge(model, X, y, false_alarm_rate, check_rows=independent)
 
 
-def fit_without_codes(model: Any, X: Any, y: ArrayLike, **given: Any) -> Any:
-    """Fit a model to the rows whose label is not a code for a missing value, such as −200.
+def without_codes(X: Any, y: Any, **given: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """Leave out the rows whose label is a code for a missing value, such as −200: no model should be trained on them.
 
     Parameters
     ----------
-    model : estimator or pipeline
-        The model; it is fitted in place.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or frame of shape (n_samples, n_features)
         Inputs.
     y : array-like of shape (n_samples,)
         Labels.
     **given : object
-        `sample_weight`, `groups` and `cv` of the fit; None is not passed on.
+        Other arguments of a fit. Those with one entry per row, `sample_weight` and `groups`, lose the same rows.
 
     Returns
     -------
-    estimator or pipeline
-        The fitted model.
+    tuple
+        Inputs, labels and the other arguments; as they were given if there are no codes.
     """
     measured = _is_measurement(y)
-    if not measured.all():
-        rows = np.flatnonzero(measured)
-        X, y = _safe_indexing(X, rows), np.asarray(y)[rows]
-        for name in ("sample_weight", "groups"):
-            if given.get(name) is not None:
-                given[name] = _safe_indexing(given[name], rows)
-    return model.fit(X, y, **fit_parameters(model, **given))
+    if measured.all():
+        return X, y, given
+    rows = np.flatnonzero(measured)
+    per_row = {name: given[name] for name in ("sample_weight", "groups") if given.get(name) is not None}
+    kept = {name: _safe_indexing(values, rows) for name, values in per_row.items()}
+    return _safe_indexing(X, rows), np.asarray(y)[rows], given | kept
 
 
 def _is_measurement(y: ArrayLike) -> NDArray[np.bool_]:

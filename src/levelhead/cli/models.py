@@ -185,7 +185,7 @@ def fitted(
     groups: Any = None,
 ) -> Any:
     """Fit a pipeline that ends in an ensemble of networks or boosted trees to a table."""
-    from levelhead.auditing import fit_without_codes
+    from levelhead.auditing import without_codes
     from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
 
@@ -198,13 +198,15 @@ def fitted(
     model = levelhead.tabular_pipeline(
         make(kind.value, n_members=members, random_state=seed, target_transform=transform)
     )
-    with screen.busy(f"fitting {members} members to {len(table.y):,} rows"):
+    X, y, given = without_codes(table.X, table.y, groups=groups)
+    given = fit_parameters(model, **given)
+    with screen.busy(f"fitting {members} members to {len(y):,} rows"):
         if time_budget is None:
-            fit_without_codes(model, table.X, table.y, groups=groups)
+            model.fit(X, y, **given)
         else:
             from levelhead.budget import fit_within
 
-            fit_within(model, table.X, table.y, time_budget, **fit_parameters(model, groups=groups))
+            fit_within(model, X, y, time_budget, **given)
     return _with_formats(table.formats, model)
 
 
