@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from levelhead.tables import TableError
+from levelhead.tables import TableError, read
 from levelhead.tables.repairs import Decision, merge_decisions, read_decisions, repair
 
 pd = pytest.importorskip("pandas")
@@ -63,6 +63,13 @@ def test_other_cells_keep_their_bytes(name, tmp_path) -> None:
     made = decision(1, "keep", 1200), decision(2, "fix", 9000, 900.5), decision(3, "drop", 3)
     assert applied(tmp_path, before, *made) == after
     assert applied(tmp_path, before) == before
+
+
+def test_rows_are_counted_as_the_reader_counts_them(tmp_path) -> None:
+    content = b"id,rent\na,1200\n,\n\nb,9000\nc,3\n"
+    (tmp_path / "in.csv").write_bytes(content)
+    row = list(read(tmp_path / "in.csv")["rent"]).index("9000") + 1
+    assert applied(tmp_path, content, decision(row, "drop", 9000)) == b"id,rent\na,1200\n,\n\nc,3\n"
 
 
 def test_wide_letters_and_compression(tmp_path) -> None:

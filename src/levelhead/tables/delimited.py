@@ -8,7 +8,7 @@ hold nothing but plain numbers are read as numbers at once, which takes a third 
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -235,31 +235,72 @@ def _short_rows(source: Source, layout: Layout) -> list[int]:
     return [k for k, (row, _) in enumerate(_split_rows(source, layout), start=1) if len(row) < width]
 
 
-def _split_rows(source: Source, layout: Layout) -> Iterator[tuple[list[str], int]]:
-    """The rows after the header, each with the number of its last line."""
-    lines = _lines(source, layout)
+def split_rows(lines: Iterable[str], layout: Layout, name: str) -> Iterator[tuple[list[str], int, int]]:
+    """Split the rows after the header into cells; rows without any cell are skipped.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        All lines of the table, as `plain_line` returns them.
+    layout : Layout
+        How the table is written.
+    name : str
+        The table, for the error message.
+
+    Yields
+    ------
+    tuple of list of str, int and int
+        The cells of a row, and the numbers of its first and last line, counted from 1.
+
+    Raises
+    ------
+    TableError
+        If a line cannot be split.
+    """
     if layout.separator == BLANKS:
         split = ((line.split(), number) for number, line in enumerate(lines, start=1))
-        yield from ((row, number) for row, number in split if row and number > layout.header_lines)
+        yield from ((row, at, at) for row, at in split if row and at > layout.header_lines)
         return
     reader = csv.reader(lines, delimiter=layout.separator, skipinitialspace=True, strict=True)
+    before = 0
     with long_cells(2**31 - 1):
         try:
             for row in reader:
                 blank = not row or (len(row) == 1 < len(layout.names) and not row[0].strip())
                 if reader.line_num > layout.header_lines and not blank:
-                    yield row, reader.line_num
+                    yield row, before + 1, reader.line_num
+                before = reader.line_num
         except csv.Error as error:
             raise TableError(
-                f"{source.name}: line {reader.line_num} cannot be split into cells ({error}); is a closing "
+                f"{name}: line {reader.line_num} cannot be split into cells ({error}); is a closing "
                 "quotation mark missing?"
             ) from error
 
 
-def _lines(source: Source, layout: Layout) -> Iterator[str]:
-    for block, _ in utf8(source, layout):
-        for line in io.StringIO(block.decode(), newline="\n"):
-            yield line.replace("\r\n", "\n").replace("\r", " ").replace("\0", " ")
+def plain_line(line: str) -> str:
+    """The line as the csv module splits it: ended by a line feed, without other control characters.
+
+    Parameters
+    ----------
+    line : str
+        A line of a table.
+
+    Returns
+    -------
+    str
+        The line.
+    """
+    return line.replace("\r\n", "\n").replace("\r", " ").replace("\0", " ")
+
+
+def _split_rows(source: Source, layout: Layout) -> Iterator[tuple[list[str], int]]:
+    """The rows after the header, each with the number of its last line."""
+    lines = (
+        plain_line(line)
+        for block, _ in utf8(source, layout)
+        for line in io.StringIO(block.decode(), newline="\n")
+    )
+    return ((row, last) for row, _, last in split_rows(lines, layout, source.name))
 
 
 def _to_pandas(frame: Any) -> Frame:

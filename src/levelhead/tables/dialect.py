@@ -82,7 +82,7 @@ def detect(source: Source, encoding: str | None = None) -> Layout:
     line_end = b"\n" if b"\n" in start or b"\r" not in start else b"\r"
     text = bytes(start).replace(b"\r", b"\n") if line_end == b"\r" else bytes(start)
     with long_cells(len(text)):
-        separator, names, lines, ragged = _structure(_whole_rows(text), source.name)
+        separator, names, lines, ragged = structure(_whole_rows(text), source.name)
     layout = Layout(found, line_end, separator, names, lines, False, tuple(remarks), ragged)
     return layout._replace(regular=separator != BLANKS and _is_regular(source, layout))
 
@@ -174,8 +174,26 @@ def long_cells(limit: int) -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _structure(text: str, name: str) -> tuple[str, tuple[str, ...], int, bool]:
-    """The separator, the names, the lines up to the end of the header, and whether rows end with a separator."""
+def structure(text: str, name: str) -> tuple[str, tuple[str, ...], int, bool]:
+    """Find the separator and the header of a table from its first rows.
+
+    Parameters
+    ----------
+    text : str
+        The table, or whole rows at its beginning.
+    name : str
+        The table, for the error message.
+
+    Returns
+    -------
+    tuple of str, tuple of str, int and bool
+        The separator, the names, the lines up to the end of the header, and whether rows end with a separator.
+
+    Raises
+    ------
+    TableError
+        If there are no rows, or no header.
+    """
     separator = _separator(text)
     rows = list(_rows(text, separator))
     if not rows:

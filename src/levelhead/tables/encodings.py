@@ -13,12 +13,13 @@ from levelhead._extras import needed
 from levelhead.tables.errors import TableError
 
 SAMPLE = 1 << 18  # bytes looked at where the whole file is not needed
+# Marks, the encodings that remove them, and those of the text after the mark.
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32", "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
 _RUN = re.compile(
     rb"[\x80-\xff]{3,}"
@@ -68,7 +69,7 @@ def marked(start: bytes) -> str | None:
     str or None
         Name of the encoding.
     """
-    for mark, name in _MARKS:
+    for mark, name, _ in _MARKS:
         if start.startswith(mark):
             return name
     even, odd = start[0::2].count(0), start[1::2].count(0)
@@ -77,6 +78,27 @@ def marked(start: bytes) -> str | None:
         if zeros / half > _UTF16 and others < 0.02 * half and _has_lines(start, name):
             return name
     return None
+
+
+def after_mark(content: bytes, encoding: str) -> tuple[bytes, str]:
+    """The mark at the beginning of a text, and the encoding of what follows it.
+
+    Parameters
+    ----------
+    content : bytes
+        The text.
+    encoding : str
+        Its encoding, as `marked` names it.
+
+    Returns
+    -------
+    tuple of bytes and str
+        The mark, empty if there is none, and the encoding.
+    """
+    for mark, name, bare in _MARKS:
+        if name == encoding and content.startswith(mark):
+            return mark, bare
+    return b"", encoding
 
 
 def _has_lines(start: bytes, name: str) -> bool:

@@ -15,33 +15,34 @@ combines those of several reviewers, and `repair` writes the repaired table.
 """
 
 import bz2
-import codecs
-import csv
 import gzip
 import lzma
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from levelhead._extras import needed
+from levelhead.tables.delimited import plain_line, split_rows
+from levelhead.tables.dialect import BLANKS, Layout, detect, structure
+from levelhead.tables.encodings import after_mark
 from levelhead.tables.errors import TableError
 from levelhead.tables.reading import read
+from levelhead.tables.sources import opened
 
 __all__ = ["Decision", "Merged", "Repaired", "merge_decisions", "read_decisions", "repair"]
 
 OnConflict = Literal["stop", "first", "last", "keep"]
 
 _KINDS = ("keep", "fix", "drop")
-_SEPARATORS = (",", ";", "\t", "|", "~", "^", ":")
-_OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BY_SUFFIX: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _NUMBER = re.compile(r"[+\-−]?[\d][\d.,' \u00a0\u202f]*(?:[eE][+-]?\d+)?|[+\-−]?[.,]\d+(?:[eE][+-]?\d+)?")
 _FRACTION = re.compile(r"\d([.,])(?:\d{1,2}|\d{4,})$")  # three digits may be thousands
 _SHOWN = 5
+_MOST_ABOVE = 20  # lines that may stand above a header
+_SAMPLE = 100  # lines that show how a table is written
 
 
 class Decision(NamedTuple):
@@ -253,92 +254,83 @@ def repair(
     TableError
         If the column or a row does not exist, or if the file has other labels than the decisions were made for.
     """
-    path, out, name = Path(path), Path(out), Path(like if like is not None else out)
-    raw = path.read_bytes()
-    if raw.startswith(b"PAR1"):
-        return _repair_parquet(path, out, target, decisions)
-    if raw.startswith(b"PK\x03\x04"):
-        raise TableError(f"{path} is a workbook or an archive; save the table as CSV and audit that file")
-    with next((o for magic, o in _OPENERS.items() if raw.startswith(magic)), open)(path, "rb") as file:
-        content = file.read()
-    mark, encoding = _encoding(content)
+    out, name = Path(out), Path(like if like is not None else out)
+    with opened(path) as source:
+        if source.kind == "parquet":
+            return _repair_parquet(source.path, out, target, decisions)
+        if source.kind == "excel" or source.compression == "zip":
+            raise TableError(f"{path} is a workbook or an archive; save the table as CSV and audit that file")
+        layout = detect(source)
+        content = b"".join(block for block, _ in source.blocks())
+    mark, encoding = after_mark(content, layout.encoding)
     text = content[len(mark) :].decode(encoding, "surrogateescape")
-    result, lines = _edited(text, path, target, decisions)
+    result, lines = _edited(text, layout, Path(path), target, decisions)
     with _BY_SUFFIX.get(name.suffix.lower(), open)(out, "wb") as file:
         file.write(mark + "".join(lines).encode(encoding, "surrogateescape"))
     return result
 
 
-def _encoding(content: bytes) -> tuple[bytes, str]:
-    for mark, encoding in _MARKS.items():
-        if content.startswith(mark):
-            return mark, encoding
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return b"", "latin-1"  # every byte is a letter, so that every byte is written again
-    return b"", "utf-8"
-
-
 class _Record(NamedTuple):
-    """A row of the text: its cells, and the text itself with its line end."""
+    """A row of the text: its cells, the text itself with its line end, and empty lines before it."""
 
     cells: list[str]
     text: str
-
-
-def _records(text: str, separator: str) -> Iterator[_Record]:
-    """The rows, each with the lines that it is written on."""
-    lines = _LINE.findall(text)[:-1] if text else []
-    if separator == " ":
-        yield from (_Record(line.split(), line) for line in lines)
-        return
-    limit = csv.field_size_limit(max(len(text), 1))
-    try:
-        reader = csv.reader(iter(lines), delimiter=separator, skipinitialspace=True)
-        before = 0
-        for cells in reader:
-            yield _Record(cells, "".join(lines[before : reader.line_num]))
-            before = reader.line_num
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _separator(text: str, path: Path, target: str) -> str:
-    """The separator with which some line holds the name of the target; commonly there is one."""
-    start = text[: 1 << 16]
-    for separator in (*_SEPARATORS, " "):
-        for record in _records(start, separator):
-            names = [name.strip() for name in record.cells]
-            if target in names and len(names) > 1:
-                return separator
-    raise TableError(f"{path} has no column {target!r}; name the column of the labels with --target")
+    before: str
 
 
 def _edited(
-    text: str, path: Path, target: str, decisions: Mapping[int, Decision]
+    text: str, layout: Layout, path: Path, target: str, decisions: Mapping[int, Decision]
 ) -> tuple[Repaired, list[str]]:
-    separator = _separator(text, path, target)
-    records = list(_records(text, separator))
-    head = next(at for at, record in enumerate(records) if target in map(str.strip, record.cells))
-    place = [name.strip() for name in records[head].cells].index(target)
-    mark = _decimal_mark(record.cells[place] for record in records[head + 1 :] if place < len(record.cells))
-    lines, result = [record.text for record in records[: head + 1]], Repaired(0, [], [])
-    for record in records[head + 1 :]:
-        is_row = any(cell.strip() for cell in record.cells)
-        result = result._replace(rows=result.rows + is_row)
-        decision = decisions.get(result.rows) if is_row else None
+    written = _lines(text, layout)
+    layout = _with_target(layout, written, path, target)
+    place = layout.names.index(target)
+    records, end = _records(written, layout, path)
+    mark = _decimal_mark(record.cells[place] for record in records if place < len(record.cells))
+    lines, result = written[: layout.header_lines], Repaired(len(records), [], [])
+    for row, record in enumerate(records, start=1):
+        lines.append(record.before)
+        decision = decisions.get(row)
         if decision is not None:
             _check(record.cells[place] if place < len(record.cells) else "", decision, path)
         if decision is None or decision.kind == "keep":
             lines.append(record.text)
         elif decision.kind == "drop":
-            result.dropped.append(result.rows)
+            result.dropped.append(row)
         else:
-            result.fixed.append(result.rows)
-            lines.append(_with_cell(record, place, separator, mark, decision))
+            result.fixed.append(row)
+            lines.append(_with_cell(record, place, layout.separator, mark, decision))
     _check_rows(decisions, result.rows, path)
-    return result, lines
+    return result, [*lines, *written[end:]]
+
+
+def _with_target(layout: Layout, lines: list[str], path: Path, target: str) -> Layout:
+    """The layout whose header names the target; there may be a few lines above the header."""
+    if target in layout.names:
+        return layout
+    for above in range(1, min(_MOST_ABOVE, len(lines))):
+        with suppress(TableError):
+            separator, names, head, _ = structure("".join(lines[above : above + _SAMPLE]), str(path))
+            if target in names:
+                return layout._replace(separator=separator, names=names, header_lines=above + head)
+    raise TableError(f"{path} has no column {target!r}; name the column of the labels with --target")
+
+
+def _lines(text: str, layout: Layout) -> list[str]:
+    """The lines, each with its end."""
+    end = layout.line_end.decode()
+    *ended, last = text.split(end)
+    return [*(line + end for line in ended), *([last] if last else [])]
+
+
+def _records(lines: list[str], layout: Layout, path: Path) -> tuple[list[_Record], int]:
+    """The rows, each with the lines that it is written on; and the number of lines up to the last row."""
+    end = layout.line_end.decode()
+    plain = (plain_line(line.removesuffix(end) + "\n") for line in lines)
+    records, before = [], layout.header_lines
+    for cells, first, last in split_rows(plain, layout, str(path)):
+        records.append(_Record(cells, "".join(lines[first - 1 : last]), "".join(lines[before : first - 1])))
+        before = last
+    return records, before
 
 
 def _decimal_mark(cells: Iterable[str]) -> str:
@@ -400,7 +392,7 @@ def _plain(value: float | None) -> str:
 
 def _span(text: str, place: int, separator: str) -> tuple[int, int]:
     """Where a cell begins and ends in the text of a row."""
-    if separator == " ":
+    if separator == BLANKS:
         cells = list(re.finditer(r"\S+", text))
         return cells[place].span()
     pattern = rf'[ \t]*"(?:[^"]|"")*"[^{re.escape(separator)}\r\n]*|[^{re.escape(separator)}\r\n]*'
