@@ -24,7 +24,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from levelhead.audits import Audit
-from levelhead.audits.dependence import find_dependence
+from levelhead.audits.dependence import find_dependence, time_order
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
 from levelhead.tables.encoding import frames
@@ -33,7 +33,16 @@ from levelhead.tables.missing import label_codes
 
 _MOST_FINDINGS = 3  # about rows that may belong together, as remarks
 
-__all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks", "without_codes"]
+__all__ = [
+    "Audit",
+    "audit",
+    "blocks_in_time",
+    "judge",
+    "level_columns",
+    "missing_cells",
+    "time_blocks",
+    "without_codes",
+]
 
 
 def audit(
@@ -67,7 +76,8 @@ def audit(
         Weights of at least 0 in the fit; every label is judged.
     groups : array-like of shape (n_samples,), default=None
         Rows with equal entries belong together, as visits of one patient: a label is then judged by models that have
-        seen no row of its group. `time_blocks` makes groups of rows that follow each other.
+        seen no row of its group. `time_blocks` makes groups of rows that follow each other. By default, blocks of time
+        if the rows are ordered by a column of dates (see `blocks_in_time`); otherwise every row stands for itself.
     cv : int, splitter or iterable, default=None
         Folds, as in scikit-learn. By default, they depend on the content of the rows, or on `groups`.
     target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default="auto"
@@ -110,10 +120,36 @@ def audit(
         )
     else:
         model = clone(estimator)
+    groups, about_time = blocks_in_time(X) if groups is None and cv is None else (groups, ())
     inputs, labels, given = without_codes(X, y, sample_weight=sample_weight, groups=groups, cv=cv)
     model.fit(inputs, labels, **fit_parameters(model, **given))
     independent = groups is None and cv is None
-    return judge(model, X, y, false_alarm_rate, check_rows=independent)
+    return judge(model, X, y, false_alarm_rate, check_rows=independent).with_remarks(*about_time)
+
+
+def blocks_in_time(X: Any) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """Blocks of rows that follow each other, if the rows of a table are ordered by a column of dates.
+
+    A model that has seen the hours before and after learns a shift of some hours and misses it, so such rows are judged
+    in blocks.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_samples, n_features)
+        The table.
+
+    Returns
+    -------
+    tuple of ndarray or None, and tuple of str
+        Groups as of `time_blocks`, and a remark that says so; None and no remark if there is no such column.
+    """
+    found = None if frames.library(X) is None else time_order(level_columns(X))
+    if found is None:
+        return None, ()
+    name, times = found
+    return time_blocks(times), (
+        f"The rows are ordered by {name!r}, so labels were judged by models that have not seen neighbours in time.",
+    )
 
 
 def without_codes(X: Any, y: Any, **given: Any) -> tuple[Any, Any, dict[str, Any]]:

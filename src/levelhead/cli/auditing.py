@@ -72,16 +72,18 @@ def audit(
         formats=None if known is None else formats_of(known, fitted_model),
         **options.number_settings(decimal, thousands, missing),
     )
-    from levelhead.auditing import judge  # loads scipy, which `--help` does not need
+    from levelhead.auditing import blocks_in_time, judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS, investigate
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     groups = rows_together(table, group, time_column, data)
+    ordered = groups is None and known is None
+    groups, about_time = blocks_in_time(table.X) if ordered else (groups, ())
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
     verdict = judge(
         model, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
-    )
+    ).with_remarks(*about_time)
     inputs = model[:-1].transform(table.X)
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
