@@ -3,8 +3,9 @@
     LEVELHEAD_DATA=… python bench/audits.py --real [--tables air_quality …] [--seeds 1] [--minutes 8] [--table]
 
 Tables as in bench/errors.py. All methods get the same columns. Those that need numbers get categories and dates as
-numbers of their levels and median values for gaps; LightGBM keeps the gaps. One row per table, seed and method is
-appended to bench/results/audits-real.csv; what is there is not run again. docs/tables/audits-real.md is made from it.
+numbers of their levels and median values for gaps; LightGBM keeps the gaps. Everything runs on one core. One row per
+table, seed and method is appended to bench/results/audits-real.csv; what is there is not run again. The page
+docs/tables/audits-real.md is made from it.
 """
 
 import time
@@ -40,7 +41,7 @@ def numbers(X: pd.DataFrame, *, gaps: bool) -> np.ndarray:
 
 
 def ours(table: ErrorTable, seed: int) -> dict[str, Any]:
-    result = levelhead.audit(table.X, table.y, groups=table.groups, random_state=seed)
+    result = levelhead.audit(table.X, table.y, groups=table.groups, random_state=seed, n_jobs=1)
     low, high = result.contamination_interval
     out_low, out_high = result.standing_out_interval
     return {

@@ -130,6 +130,7 @@ class NetworkRegressor(AuditedRegressor):
         rows = _preparation.arrange(X, y, weight, seed)
         y = self._unrounded(X, y, rows)
         splitting = Splitting(groups, cv).checked(len(y))
+        rows = rows.joined(splitting.groups)
         if not continues:
             self._learn_label_scale(X, y, rows, splitting, seed)
         two_phases = not continues and self.out_of_fold and rows.n_groups >= LEAST_ROWS
