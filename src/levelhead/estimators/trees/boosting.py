@@ -32,6 +32,7 @@ from levelhead.estimators._types import (
     Weights,
 )
 from levelhead.estimators.trees import categories, growing
+from levelhead.estimators.trees import forest as forests
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
@@ -472,11 +473,9 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
-        threads = n_threads(self) if len(X) >= _THREADED_ROWS else 1
-        mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
-        if not self.scale_forests_:
-            return mean, np.zeros(len(X))
-        return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
+        n_members = len(self.mean_forests_)
+        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self))
+        return both[:n_members], both[n_members:].mean(axis=0) if self.scale_forests_ else np.zeros(len(X))
 
     def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)
