@@ -129,7 +129,7 @@ def mapie(X, y, seed):
 
     model = CrossConformalRegressor(lightgbm()(seed), confidence_level=0.9, cv=5, random_state=seed)
     model.fit_conformalize(X, y)
-    answer = lambda X: Answer(np.asarray(model.predict(X)))  # noqa: E731
+    answer = lambda X: Answer(np.asarray(model.predict(X)))
     answer.interval = lambda X: model.predict_interval(X)[1][:, :, 0].T
     return answer
 
