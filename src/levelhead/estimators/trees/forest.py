@@ -28,11 +28,12 @@ _CATEGORICAL, _DECISIONS = (
     1,
     16,
 )  # bits of a decision: categorical, default left, two for the kind of missing values
-_USED = re.compile(
-    "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
-    "|cat_threshold|split_gain|internal_count|leaf_count)=.+$",
-    re.MULTILINE,
+# The lines of a tree that are kept, in LightGBM's order.
+_LINES = (
+    *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type", "left_child"),
+    *("right_child", "leaf_value", "leaf_count", "internal_count", "cat_boundaries", "cat_threshold"),
 )
+_USED = re.compile(f"^(?:{'|'.join(_LINES)})=.+$", re.MULTILINE)
 _SPLITS = re.compile("^split_feature=(.+)$", re.MULTILINE)
 _GAINS = re.compile("^split_gain=(.+)$", re.MULTILINE)
 _COUNTS = re.compile("^internal_count=", re.MULTILINE)
@@ -261,25 +262,27 @@ def _rewritten(block: str, n_features: int) -> str:
         raise ValueError("a tree has leaves without a finite value")
     if n_leaves > 1:
         tree |= _sets_of_categories(given, nodes["decision_type"], threshold, n_categorical)
-        tree |= _statistics(given, n_leaves)
+    tree |= _statistics(given, n_leaves)
     # LightGBM reads the shrinkage too, though no prediction needs it.
-    return "\n".join([*(f"{name}={_written(numbers)}" for name, numbers in tree.items()), "shrinkage=1"])
+    lines = [f"{name}={_written(tree[name])}" for name in _LINES if name in tree]
+    return "\n".join([*lines, "shrinkage=1"])
 
 
 def _statistics(given: dict[str, str], n_leaves: int) -> dict[str, NDArray[Any]]:
     """Gains of the splits and numbers of rows, which explanations need; older files have none."""
-    if "split_gain" not in given:
+    if "leaf_count" not in given:
         return {}
-    gains = _floats(given, "split_gain", n_leaves - 1)
-    counts = {
-        "internal_count": _integers(given, "internal_count", n_leaves - 1),
-        "leaf_count": _integers(given, "leaf_count", n_leaves),
-    }
-    if not np.isfinite(gains).all() or gains.min() < 0:
-        raise ValueError("a tree has splits whose gain is negative or not finite")
+    counts = {"leaf_count": _integers(given, "leaf_count", n_leaves)}
+    if n_leaves > 1:
+        counts["internal_count"] = _integers(given, "internal_count", n_leaves - 1)
     if any(count.min() < 0 or count.max() > _MOST_ROWS for count in counts.values()):
         raise ValueError("a tree has nodes with an impossible number of rows")
-    return {"split_gain": gains.astype(np.float32), **counts}
+    if n_leaves == 1:
+        return counts
+    gains = _floats(given, "split_gain", n_leaves - 1)
+    if not ((gains >= 0) & (gains < np.finfo(np.float32).max)).all():
+        raise ValueError("a tree has splits whose gain is negative or not finite")
+    return counts | {"split_gain": gains.astype(np.float32)}
 
 
 def _depth(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
