@@ -308,9 +308,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         parts = np.zeros((2, len(X), self.n_features_in_ + 1))
         places = [*self._columns_of_inputs(), self.n_features_in_]
         factor = self.target_scale_.spread, self.calibration_.power * self.shape_.slope
-        for k, forests in enumerate((self.mean_forests_, self.scale_forests_)):
-            for forest in forests:
-                found = forest.contributions(inputs, threads) * (factor[k] / len(forests))
+        for k, ensemble in enumerate((self.mean_forests_, self.scale_forests_)):
+            for forest in ensemble:
+                found = forest.contributions(inputs, threads) * (factor[k] / len(ensemble))
                 np.add.at(parts[k].T, places, found.T)
         latent = self._predict_table(X).latent
         left = np.stack([latent.mean, 0.5 * log(latent.aleatoric_var)]) - parts.sum(axis=2)

@@ -148,6 +148,38 @@ class Forest:
             self.__dict__["_compiled"] = known
         return known[1]
 
+    @property
+    def gains(self) -> NDArray[np.float64]:
+        """Sum of the gains of all splits by each feature; zeros for trees that were stored without them."""
+        total = np.zeros(self.n_features)
+        for features, gains in zip(_SPLITS.findall(self.text), _GAINS.findall(self.text), strict=False):
+            np.add.at(total, np.array(features.split(), dtype=np.int64), np.array(gains.split(), dtype=float))
+        return total
+
+    def contributions(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
+        """Shapley values of the features of every row, and in a last column the mean of the training rows."""
+        if len(_COUNTS.findall(self.text)) < len(_SPLITS.findall(self.text)):
+            raise ValueError(
+                "the trees were saved by a version that did not keep their numbers of rows; fit the model again"
+            )
+        if self._depth > _DEEPEST:
+            raise ValueError(
+                f"a tree is {self._depth} splits deep, and contributions need at most {_DEEPEST}; set max_leaf_nodes"
+            )
+        used = np.ascontiguousarray(X[:, self._features])
+        found = self._booster.predict(used, pred_contrib=True, num_threads=n_threads)
+        if not np.isfinite(found).all():
+            raise ValueError("a tree has nodes without rows, so that the contributions are not defined")
+        parts = np.zeros((len(X), self.n_features + 1))
+        parts[:, self._features], parts[:, -1] = found[:, :-1], found[:, -1]
+        return parts
+
+    @cached_property
+    def _depth(self) -> int:
+        """Splits on the longest path; trees with too few splits to be too deep are not followed."""
+        pairs = ([side.split() for side in sides] for sides in _CHILDREN.findall(self.text))
+        return max((_depth(*map(_whole, pair)) for pair in pairs if len(pair[0]) > _DEEPEST), default=0)
+
 
 def sums(forests: Sequence[Forest], X: NDArray[Any], n_threads: int = 1) -> NDArray[np.float64]:
     """The sums of the trees of several forests, shape (n_forests, n_samples)."""
@@ -204,38 +236,6 @@ def _bounds(boundaries: NDArray[np.int64], n_sets: NDArray[np.int64]) -> NDArray
         np.cumsum(n_sets[n_sets > 0] + 1)[:-1] - 1
     )  # from the last bound of a tree to the first of the next
     return np.concatenate([[0], np.cumsum(np.delete(lengths, between))]).astype(np.int32)
-
-    @property
-    def gains(self) -> NDArray[np.float64]:
-        """Sum of the gains of all splits by each feature; zeros for trees that were stored without them."""
-        total = np.zeros(self.n_features)
-        for features, gains in zip(_SPLITS.findall(self.text), _GAINS.findall(self.text), strict=False):
-            np.add.at(total, np.array(features.split(), dtype=np.int64), np.array(gains.split(), dtype=float))
-        return total
-
-    def contributions(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
-        """Shapley values of the features of every row, and in a last column the mean of the training rows."""
-        if len(_COUNTS.findall(self.text)) < len(_SPLITS.findall(self.text)):
-            raise ValueError(
-                "the trees were saved by a version that did not keep their numbers of rows; fit the model again"
-            )
-        if self._depth > _DEEPEST:
-            raise ValueError(
-                f"a tree is {self._depth} splits deep, and contributions need at most {_DEEPEST}; set max_leaf_nodes"
-            )
-        used = np.ascontiguousarray(X[:, self._features])
-        found = self._booster.predict(used, pred_contrib=True, num_threads=n_threads)
-        if not np.isfinite(found).all():
-            raise ValueError("a tree has nodes without rows, so that the contributions are not defined")
-        parts = np.zeros((len(X), self.n_features + 1))
-        parts[:, self._features], parts[:, -1] = found[:, :-1], found[:, -1]
-        return parts
-
-    @cached_property
-    def _depth(self) -> int:
-        """Splits on the longest path; trees with too few splits to be too deep are not followed."""
-        pairs = ([side.split() for side in sides] for sides in _CHILDREN.findall(self.text))
-        return max((_depth(*map(_whole, pair)) for pair in pairs if len(pair[0]) > _DEEPEST), default=0)
 
 
 def _rewritten(block: str, n_features: int) -> str:
