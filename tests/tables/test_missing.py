@@ -82,3 +82,24 @@ def test_real_labels(name: str, expected: dict[float, int]) -> None:
 
 def test_the_example_in_the_docstring() -> None:
     assert doctest.testmod(missing).failed == 0
+
+
+def test_predictions_show_codes_that_are_less_isolated():
+    """Labels from 20 to 120 with the code 0: the gap is smaller than the range, but no prediction comes near 0."""
+    rng = np.random.default_rng(0)
+    expected = rng.uniform(25, 115, 400)
+    y = expected + rng.normal(size=400)
+    y[:8] = -60.0
+    assert missing.label_codes(y).size == 0
+    assert missing.label_codes(y, y - expected).tolist() == [-60.0]
+    y[8:] = expected[8:]  # exact predictions leave no typical residual to compare with
+    assert missing.label_codes(y, y - expected).size == 0
+
+
+def test_expected_or_rare_values_are_no_codes():
+    rng = np.random.default_rng(1)
+    expected = np.r_[np.full(20, -60.0), rng.uniform(25, 115, 400)]
+    y = expected + np.r_[np.zeros(20), rng.normal(size=400)]
+    assert missing.label_codes(y, y - expected + rng.normal(size=420)).size == 0
+    rare = np.r_[np.full(4, -60.0), rng.uniform(25, 115, 400)]
+    assert missing.label_codes(rare, rare - 70).size == 0

@@ -14,21 +14,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead import metrics
-from levelhead.audits import (
-    LEAST_ROWS,
-    Audit,
-    ContaminationEstimate,
-    Contributions,
-    estimate_contamination,
-)
+from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, Contributions
 from levelhead.estimators import _preparation
 from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
+from levelhead.estimators._separating import calibrated_separation
 from levelhead.estimators._tables import Location, TableReader
 from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
-from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
+from levelhead.prediction.calibration import IDENTITY, Calibration
 
 
 class Decoded(NamedTuple):
@@ -311,14 +306,12 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
         self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
 
-    def _separate(self, z: FloatArray, variance: FloatArray) -> FloatArray:
-        """Learn calibration and share of wrong labels from out-of-fold residuals; return calibrated variances."""
+    def _separate(self, y: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """Learn calibration and share of wrong labels from out-of-fold predictions; return calibrated variances."""
         given = self.contamination
         known = None if given is None or given == "auto" else float(given)
-        self.calibration_ = calibrate(z, variance)
-        calibrated = self.calibration_(variance)
-        self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
-        return calibrated
+        self.calibration_, self.separation_ = calibrated_separation(y, mean, variance, known)
+        return self.calibration_(variance)
 
     def _predicted(self, decoded: Decoded, location: Location | None = None) -> Prediction:
         """Predictions in the units of y, with calibrated variances."""

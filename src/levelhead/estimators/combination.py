@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
+from levelhead.audits.separation import ContaminationEstimate
+from levelhead.estimators._separating import calibrated_separation
 from levelhead.estimators._types import FloatArray
 from levelhead.prediction import Prediction
-from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
+from levelhead.prediction.calibration import IDENTITY, Calibration
 from levelhead.prediction.conformal import NORMAL_SHAPE, ResidualShape, ShapedPrediction, learn_shape
 
 # Tuned on kc_house, diamonds, energy and concrete: clean, 20 % replaced and 10 % swapped labels, 200 to 2,000 rows.
@@ -191,9 +192,8 @@ def learn(held_out: HeldOut) -> tuple[Combination, ContaminationEstimate | None]
     z = held_out.y - mean
     if np.median(np.abs(z)) == 0:
         return raw, None
-    calibration = calibrate(z, variance)
+    calibration, separation = calibrated_separation(held_out.y, mean, variance)
     calibrated = calibration(variance)
-    separation = estimate_contamination(z, calibrated, core="student")
     clean = (1 - separation.probability(z, calibrated)) * held_out.weight
     residual = z / np.sqrt(calibrated * separation.variance_ratio)
     return Combination(weights, calibration, learn_shape(residual, clean), *limits), separation

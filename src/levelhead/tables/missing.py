@@ -2,7 +2,9 @@
 
 A number is taken for a code if it is repeated, lies at one end of its column and is isolated from the other values, or
 if it does so in one column and occurs in others as well. Zeros need more: the other values must keep away from zero as
-a whole, and must not scatter like counts, because zero is a common value of counts and amounts.
+a whole, and must not scatter like counts, because zero is a common value of counts and amounts. For labels, predictions
+that have not seen them are further evidence: a repeated value at one end that no prediction comes near is a code even
+if it is less isolated (`label_codes`).
 """
 
 import re
@@ -31,6 +33,9 @@ _RAREST = 1 / 2000  # share of the rows
 _MOST_ZEROS = 0.2  # share of the rows; more zeros are a property of the quantity, not gaps
 _ZERO_GAP = 1.25  # gap between zero and the other values, in distances from their lower end to their median
 _POISSON = (0.5, 1.5)  # variance over mean of whole numbers that scatter like counts
+_LEAST_LABELS = 5  # repetitions of a code among labels that is found by predictions
+_APART = 1.0  # interquartile ranges between such a code and the nearest other label
+_UNEXPECTED = 4.0  # typical residuals of other labels, by which most labels with the code are off
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,40 @@ def codes(columns: Mapping[str, FloatArray]) -> dict[str, list[Code]]:
             if zero or _is_isolated(value, rest) or (value in certain and _lies_apart(value, rest)):
                 found.setdefault(name, []).append(Code(value, count))
     return found
+
+
+def label_codes(y: FloatArray, residual: FloatArray | None = None) -> FloatArray:
+    """Find the labels that probably stand for "missing".
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels.
+    residual : ndarray of shape (n_samples,), default=None
+        Labels minus predictions that have not seen them, in units of their noise, correct up to a common factor. By
+        default, only the values themselves decide.
+
+    Returns
+    -------
+    ndarray
+        The codes; empty if there are none.
+    """
+    if residual is None:
+        return np.array([code.value for code in codes({"y": y}).get("y", [])], dtype=np.float64)
+    size = np.abs(residual)
+    return np.array([end for end in (y.min(), y.max()) if _is_unexpected(float(end), y, size)])
+
+
+def _is_unexpected(value: float, y: FloatArray, size: FloatArray) -> bool:
+    """Whether a repeated label lies apart from the others and far from its predictions."""
+    same = y == value
+    rest = y[~same]
+    if same.sum() < _LEAST_LABELS or same.sum() >= rest.size:
+        return False
+    low, high = np.quantile(rest, [0.25, 0.75])
+    off = float(np.median(size[same]))
+    isolated = _gap(value, rest) > _APART * float(high - low)
+    return isolated and off > _UNEXPECTED * float(np.median(size[~same])) > 0
 
 
 def _ends(values: FloatArray) -> list[tuple[float, int, FloatArray]]:

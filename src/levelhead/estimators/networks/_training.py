@@ -265,13 +265,13 @@ class NetworkRegressor(AuditedRegressor):
 
     def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> FloatArray:
         """Learn calibration and share of wrong labels; return the probability that each label is wrong."""
-        z = data.y.astype(np.float64) - oof.mean[0]
-        variance = oof.variance[0]
+        y, variance = data.y.astype(np.float64), oof.variance[0]
+        z = y - oof.mean[0]
         index = data.rows.index
         self._reset_contamination()
         if self.contamination is None or np.median(np.abs(z[index])) == 0:
             return np.zeros(len(z))
-        self._separate(z[index], variance[index])
+        self._separate(y[index], oof.mean[0][index], variance[index])
         assert self.separation_ is not None
         return self.separation_.probability(z, self.calibration_(variance))
 

@@ -426,10 +426,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         z = labels - grown.mean
         if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
             return grown, None
-        calibrated = self._separate(z, self._fold_variance(grown))
+        calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
         if self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG:
             grown = grow(growth=replace(growth, rows_in_scale_leaf=_MORE_SCALE_ROWS))
-            calibrated = self._separate(labels - grown.mean, self._fold_variance(grown))
+            calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
         return grown, calibrated
 
     def _fold_variance(self, grown: Grown) -> FloatArray:
