@@ -10,15 +10,17 @@ from sklearn.utils.validation import _check_monotonic_cst, _check_sample_weight,
 
 from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit, Contributions
-from levelhead.estimators import _large, combination
+from levelhead.estimators import _large, _preparation, _steps, combination, repeats
 from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
+from levelhead.estimators._steps import FirstStep
 from levelhead.estimators._tables import TableReader
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.combination import Combination, HeldOut
 from levelhead.estimators.networks.gcp import GCPRegressor
+from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
 from levelhead.tables.encoding import frames
@@ -59,11 +61,14 @@ class AutoRegressor(FittedRegressor, TableReader):
     """Networks and boosted trees together, with weights by their errors on held-out rows.
 
     Three ensembles are fitted: `GCPBoostingRegressor`, and `GCPRegressor` with piecewise-linear inputs, once with ReLU
-    and once with SiLU units. Their out-of-fold predictions decide how they are combined. Weights are chosen by stacking
-    on labels that are probably right, shrunk towards equal weights; a model with less than 5 % is left out. The
-    variance is calibrated, and quantiles and intervals follow the out-of-fold residuals of labels that are probably
-    right (conformal prediction), so that intervals cover clean labels as often as they say, on average over the table.
-    Predictions stay within the range of trusted labels, with a margin of 20 % of it on both sides.
+    and once with SiLU units. Labels are judged by the fold models of all three together before the members are
+    finished, so that a wrong label that one kind finds has a small weight in the others too. Out-of-fold predictions
+    decide how the ensembles are combined. Weights are chosen by stacking on labels that are probably right, shrunk
+    towards equal weights; a model with less than 5 % is left out. The variance is calibrated, and quantiles and
+    intervals follow the out-of-fold residuals of labels that are probably right (conformal prediction), so that
+    intervals cover clean labels as often as they say, on average over the table. Predictions stay within the range of
+    trusted labels, with a margin of 20 % of it on both sides. If labels of training rows with equal inputs have
+    something in common that the models do not explain, they correct predictions for rows with exactly these inputs.
 
     Without the extra `boosting`, or with fewer than 60 rows, only networks are used.
 
@@ -107,6 +112,9 @@ class AutoRegressor(FittedRegressor, TableReader):
         if more than half of the labels are predicted exactly: then all members have equal weights.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column, with the sum 1: the weighted mean of those of the estimators.
+    repeats_ : Repeats or None
+        Correlation of labels with equal inputs, by which labels of training rows correct predictions for rows with
+        exactly the same inputs. None if there are too few of them, or no clear correlation.
     oof_prediction_ : Prediction
         Out-of-fold predictions of the training rows; of a large table, predictions of the rows left out.
     contamination_ : float
@@ -136,6 +144,7 @@ class AutoRegressor(FittedRegressor, TableReader):
     estimators_: list[Fitted]
     comparison_: Comparison | None
     combination_: Combination | None
+    repeats_: Repeats | None
     target_transform_: Transform | None
     target_transform_reason_: str
     _parameter_constraints: ClassVar[Constraints] = {
@@ -220,7 +229,8 @@ class AutoRegressor(FittedRegressor, TableReader):
             )
         if self.reason_:
             kinds = kinds[:1] if constrained else kinds[1:]
-        self.estimators_ = [model.fit(X, y, sample_weight, groups=groups, cv=cv) for model in kinds]
+        self.estimators_ = kinds
+        self._fit_together(X, y, sample_weight, groups, cv)
         self._combine(X, y, sample_weight)
         return self
 
@@ -240,9 +250,38 @@ class AutoRegressor(FittedRegressor, TableReader):
             GCPRegressor(**common, **network, activation="silu"),
         ]
 
+    def _fit_together(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> None:
+        """Fit the models; the labels are judged by the fold models of all of them, before members are finished."""
+        steps = [model._fit_steps(X, y, sample_weight, groups, cv) for model in self.estimators_]
+        judged = [one for one in map(_steps.first, steps) if one is not None]
+        wrong = self._judged_together(judged, sample_weight) if len(judged) == len(steps) else None
+        for one in steps:
+            _steps.finish(one, wrong)
+
+    @staticmethod
+    def _judged_together(judged: list[FirstStep], sample_weight: Weights) -> FloatArray | None:
+        """Probability that each label is wrong, by all models; 0 for rows without a weight."""
+        weight = _weights(judged[0].y, sample_weight)
+        counts = weight > 0
+        held_out = HeldOut(
+            y=judged[0].y[counts],
+            means=np.array([one.mean[counts] for one in judged]),
+            variances=np.array([one.variance[counts] for one in judged]),
+            quality=np.max([one.quality[counts] for one in judged], axis=0),
+            weight=weight[counts] / weight[counts].mean(),
+            chance=np.zeros(len(judged)),
+        )
+        found = combination.probably_wrong(held_out)
+        wrong = np.zeros(len(weight))
+        if found is None:
+            return None
+        wrong[counts] = found
+        return wrong
+
     def _combine(self, X: Any, y: ArrayLike, sample_weight: Weights) -> None:
         """Learn the combination, and leave out models of little weight."""
         self.comparison_, self.combination_, self.separation_ = None, None, self.estimators_[0].separation_
+        self.repeats_ = None
         why = ""
         if all(hasattr(model, "oof_prediction_") for model in self.estimators_):
             held_out = self._held_out(X, y, sample_weight)
@@ -253,9 +292,26 @@ class AutoRegressor(FittedRegressor, TableReader):
             learnt, separation = combination.learn(held_out.only(kept))
             if separation is not None:
                 self.combination_, self.separation_ = learnt, separation
+                self.repeats_ = self._learn_repeats(X, sample_weight, held_out.only(kept))
         trees = [isinstance(model, GCPBoostingRegressor) for model in self.estimators_]
         self.chosen_ = "both" if len({*trees}) == 2 else "trees" if trees[0] else "network"
         self.reason_ = self.reason_ or f"{_NAMES[self.chosen_]}{why}"
+
+    def _learn_repeats(self, X: Any, sample_weight: Weights, held_out: HeldOut) -> Repeats | None:
+        """What labels of rows with equal inputs have in common."""
+        assert self.combination_ is not None
+        assert self.separation_ is not None
+        mean, variance = self.combination_.pooled(held_out.means, held_out.variances)
+        clean = 1 - self.separation_.probability(held_out.y - mean, variance)
+        key = self._keys(X)
+        key = key[_weights(key, sample_weight) > 0]
+        ratio = self.separation_.variance_ratio
+        return repeats.learn(key, repeats.Labels(held_out.y, mean, variance * ratio, clean))
+
+    def _keys(self, X: Any) -> repeats.Keys:
+        """A hash of the inputs of each row."""
+        table = self.estimators_[0]._checked_inputs(X, reset=False)
+        return _preparation.row_keys(table, np.zeros(len(table)), seed=0)
 
     def _held_out(self, X: Any, y: ArrayLike, sample_weight: Weights) -> HeldOut:
         """The rows with a weight, predicted by models that have not seen their labels."""
@@ -313,14 +369,19 @@ class AutoRegressor(FittedRegressor, TableReader):
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        return self._combined([model.predict_dist(X) for model in self._fitted()])
+        return self._combined([model.predict_dist(X) for model in self._fitted()], X)
 
-    def _combined(self, predictions: list[Prediction], *, held_out: bool = False) -> Prediction:
+    def _combined(
+        self, predictions: list[Prediction], X: Any = None, *, held_out: bool = False
+    ) -> Prediction:
         if self._combination is None or self.separation_ is None:
             return mixture(predictions)
         kept = [1.0 if held_out else 1 - model.disagreement_ for model in self.estimators_]
         latent = [prediction.latent for prediction in predictions]
         joint = self._combination.predict(latent, kept, self.separation_.variance_ratio)
+        known = getattr(self, "repeats_", None)  # files of earlier versions have none
+        if known is not None and not held_out:
+            joint = known.update(joint, self._keys(X))
         scale = predictions[0].transform
         return joint if scale is None else TransformedPrediction(joint, scale)
 

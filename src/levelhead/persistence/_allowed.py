@@ -81,6 +81,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators.automatic.Comparison": None,
         "levelhead.estimators.combination.Combination": None,
         "levelhead.estimators.networks.embeddings.Embedding": None,
+        "levelhead.estimators.repeats.Repeats": None,
         "levelhead.prediction.conformal.ResidualShape": None,
         "levelhead.audits.audit.JudgedScale": None,
         "levelhead.prediction.LogTransform": None,

@@ -22,6 +22,7 @@ from levelhead.estimators.automatic import Comparison
 from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.estimators.networks.embeddings import Embedding
+from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._checks import (
@@ -122,6 +123,7 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
         "combination_": optional(of(Combination)),
         "judge_": lambda model: _are_fitted([model], GCPBoostingRegressor, GCPRegressor, AutoRegressor),
+        "repeats_": optional(of(Repeats)),
         "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
         "target_transform_": optional(is_scale),
         "target_transform_reason_": is_text,
