@@ -224,6 +224,21 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         """
         check_is_fitted(self, self._fitted_attribute)
         X, y, _ = self._checked(X, y, None, reset=False)
+        self._check_out_of_fold()
+        place, known = self._find_training_rows(X, y)
+        oof = self.oof_prediction_.latent
+        mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
+        if not known.all():
+            new = self._predict_table(X[~known]).latent
+            mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
+        return self._judged(y, mean, variance, alpha, false_alarm_rate)
+
+    def _audit_training_rows(self, y: FloatArray) -> Audit:
+        """The audit of the rows that the model was fitted to, in their order."""
+        oof = self.oof_prediction_.latent
+        return self._judged(y, oof.mean, oof.var, _alpha(oof))
+
+    def _check_out_of_fold(self) -> None:
         if not hasattr(self, "oof_prediction_"):
             has_folds = getattr(self, "out_of_fold", True)  # trees have no such parameter
             how = "" if has_folds else "with out_of_fold=True, "
@@ -231,12 +246,10 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
                 "this model has no out-of-fold predictions to judge labels by: "
                 f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
-        place, known = self._find_training_rows(X, y)
-        oof = self.oof_prediction_.latent
-        mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
-        if not known.all():
-            new = self._predict_table(X[~known]).latent
-            mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
+
+    def _judged(
+        self, y: FloatArray, mean: FloatArray, variance: FloatArray, alpha: FloatArray, rate: float = 0.05
+    ) -> Audit:
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Audit.from_residuals(
             y,
@@ -244,7 +257,7 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
             variance / ratio,
             alpha=alpha,
             separation=self.separation_,
-            false_alarm_rate=false_alarm_rate,
+            false_alarm_rate=rate,
             transform=self._scale,
         )
 

@@ -1,12 +1,13 @@
 """Networks and trees together, with weights by their errors on held-out rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit
@@ -14,7 +15,7 @@ from levelhead.estimators import combination
 from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
-from levelhead.estimators._tables import TableReader
+from levelhead.estimators._tables import CheckedTable, TableReader
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.combination import Combination, HeldOut
 from levelhead.estimators.networks.gcp import GCPRegressor
@@ -24,6 +25,7 @@ from levelhead.tables.encoding import frames
 
 Fitted = GCPRegressor | GCPBoostingRegressor
 _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
+_ROWS_OF_MEAN = 10_000  # rows over which the disagreement of members is averaged
 _WEIGHT_DECAY = 3e-3  # for piecewise-linear inputs; tuned on kc_house, diamonds, energy and concrete
 
 
@@ -46,12 +48,6 @@ def mixture(predictions: Sequence[Prediction]) -> Prediction:
     joint = Prediction(parts["mean"], parts["var"], alpha=parts["alpha"], sigma=parts["sigma"])
     scale = predictions[0].transform
     return joint if scale is None else TransformedPrediction(joint, scale)
-
-
-def _weights(X: Any, sample_weight: Weights) -> FloatArray:
-    """The weight of every row, 1 by default."""
-    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    return weights
 
 
 class AutoRegressor(FittedRegressor, TableReader):
@@ -171,14 +167,15 @@ class AutoRegressor(FittedRegressor, TableReader):
         """
         self._validate_params()
         X = frames.collected(X)
-        table, labels, _ = self._checked(X, y, sample_weight, reset=True)
+        values, labels, weight = self._checked(X, y, sample_weight, reset=True)
+        table = self._shared(X, values)
         del self.columns_  # those of the estimators are used
-        counted = labels[_weights(table, sample_weight) > 0]
+        counted = labels if weight is None else labels[weight > 0]
         kinds = self._kinds(int(check_random_state(self.random_state).randint(2**31 - 1)))
         self.reason_ = ""
         pilot = kinds[0 if available("lightgbm") else 1].set_params(target_transform=self.target_transform)
         self.target_transform_, self.target_transform_reason_ = pilot._chosen_scale(
-            X, y, sample_weight, groups, cv
+            table, labels, weight, groups, cv
         )
         for model in kinds:
             model.set_params(target_transform=self.target_transform_)
@@ -194,8 +191,8 @@ class AutoRegressor(FittedRegressor, TableReader):
             )
         if self.reason_:
             kinds = kinds[1:]
-        self.estimators_ = [model.fit(X, y, sample_weight, groups=groups, cv=cv) for model in kinds]
-        self._combine(X, y, sample_weight)
+        self.estimators_ = [model.fit(table, labels, weight, groups=groups, cv=cv) for model in kinds]
+        self._combine(table, labels, weight)
         return self
 
     def _kinds(self, seed: int) -> list[Fitted]:
@@ -212,12 +209,12 @@ class AutoRegressor(FittedRegressor, TableReader):
             GCPRegressor(**common, **network, activation="silu"),
         ]
 
-    def _combine(self, X: Any, y: ArrayLike, sample_weight: Weights) -> None:
+    def _combine(self, X: CheckedTable, y: FloatArray, weight: FloatArray | None) -> None:
         """Learn the combination, and leave out models of little weight."""
         self.comparison_, self.combination_, self.separation_ = None, None, self.estimators_[0].separation_
         why = ""
         if all(hasattr(model, "oof_prediction_") for model in self.estimators_):
-            held_out = self._held_out(X, y, sample_weight)
+            held_out = self._held_out(X, y, weight)
             weights = combination.stacking_weights(held_out)
             why = self._compare(held_out, weights) if not self.reason_ else ""
             kept = combination.chosen_models(weights)
@@ -229,21 +226,32 @@ class AutoRegressor(FittedRegressor, TableReader):
         self.chosen_ = "both" if len({*trees}) == 2 else "trees" if trees[0] else "network"
         self.reason_ = self.reason_ or f"{_NAMES[self.chosen_]}{why}"
 
-    def _held_out(self, X: Any, y: ArrayLike, sample_weight: Weights) -> HeldOut:
+    def _held_out(self, X: CheckedTable, y: FloatArray, weight: FloatArray | None) -> HeldOut:
         """The rows with a weight, predicted by models that have not seen their labels."""
-        audits = [model.audit(X, y) for model in self.estimators_]
-        weight = _weights(audits[0].given_label, sample_weight)
+        audits = [model._audit_training_rows(y) for model in self.estimators_]
+        weight = np.ones(len(y)) if weight is None else weight
         counts = weight > 0
-        weight = weight[counts] / weight[counts].mean()
-        spread = [model.predict_dist(X).latent.epistemic_var[counts] for model in self.estimators_]
+        weight = weight / weight[counts].mean()
+        some = self._some_rows(counts)
+        rows = replace(X, values=X.values[some])
+        spread = [model.predict_dist(rows).latent.epistemic_var for model in self.estimators_]
+        chance = [np.average(part, weights=weight[some]) for part in spread]
         return HeldOut(
             y=audits[0].judged.given[counts],
             means=np.array([audit.judged.predicted[counts] for audit in audits]),
             variances=np.array([audit.judged.std[counts] ** 2 for audit in audits]),
             quality=np.max([audit.label_quality[counts] for audit in audits], axis=0),
-            weight=weight,
-            chance=np.array([np.average(part, weights=weight) for part in spread]),
+            weight=weight[counts],
+            chance=np.array(chance),
         )
+
+    def _some_rows(self, counts: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Rows that count, at most as many as a mean needs, chosen by their content."""
+        rows = np.flatnonzero(counts)
+        if len(rows) <= _ROWS_OF_MEAN:
+            return rows
+        keys = self.estimators_[0]._row_keys[rows]
+        return np.sort(rows[np.argsort(keys, kind="stable")[:_ROWS_OF_MEAN]])
 
     def _compare(self, held_out: HeldOut, weights: FloatArray) -> str:
         """Compare trees, networks with equal weights, and all with their weights; return the result in words."""
@@ -277,7 +285,9 @@ class AutoRegressor(FittedRegressor, TableReader):
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        return self._combined([model.predict_dist(X) for model in self._fitted()])
+        models = self._fitted()
+        table = models[0]._shared(X, models[0]._checked_inputs(X, reset=False))
+        return self._combined([model.predict_dist(table) for model in models])
 
     def _combined(self, predictions: list[Prediction], *, held_out: bool = False) -> Prediction:
         if self._combination is None or self.separation_ is None:
@@ -318,7 +328,10 @@ class AutoRegressor(FittedRegressor, TableReader):
         ValueError
             If the model has no out-of-fold predictions.
         """
-        audits = [model.audit(X, y, false_alarm_rate) for model in self._fitted()]
+        models = self._fitted()
+        values, labels, _ = models[0]._checked(X, y, None, reset=False)
+        table = models[0]._shared(X, values)
+        audits = [model.audit(table, labels, false_alarm_rate) for model in models]
         if len(audits) == 1 and self._combination is None:
             return audits[0]
         equal = Combination(np.full(len(audits), 1 / len(audits)))
