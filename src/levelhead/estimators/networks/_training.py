@@ -46,7 +46,7 @@ Start = Sequence[engine.Network | None]
 _LEAST_FOLDS = 5
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
 _MEDIAN_CHI2 = 0.4549  # of one degree of freedom
-_CHUNK = 65_536  # rows scaled at a time in a prediction
+_CHUNK = 8_192  # rows scaled at a time in a prediction
 _CHANGED, _FEWEST = 5_000, 8  # predictions from which importances are estimated, and rows for each column
 _WIDEST = 2_000  # columns; for more, importances would take longer than the fit
 
@@ -202,7 +202,7 @@ class NetworkRegressor(AuditedRegressor):
         return self.networks_
 
     def _forward(self, networks: Sequence[engine.Network], X: NDArray[np.float32]) -> FloatArray:
-        return engine.forward(networks, X, n_threads=n_threads(self)).astype(np.float64)
+        return engine.forward(networks, X, n_threads=n_threads(self, len(X))).astype(np.float64)
 
     # ------------------------------------------------------------------ two phases
 

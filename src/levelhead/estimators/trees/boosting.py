@@ -22,7 +22,7 @@ from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting
 from levelhead.estimators._preparation import Rows, Scale
 from levelhead.estimators._steps import FirstStep, Steps
-from levelhead.estimators._tables import Location, TrainingTable
+from levelhead.estimators._tables import CheckedTable, Location, TrainingTable
 from levelhead.estimators._types import (
     Constraints,
     Contamination,
@@ -519,7 +519,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
         n_members = len(self.mean_forests_)
-        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self))
+        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self, len(X)))
         return both[:n_members], both[n_members:].mean(axis=0) if self.scale_forests_ else np.zeros(len(X))
 
     def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
@@ -541,6 +541,10 @@ class GCPBoostingRegressor(AuditedRegressor):
             )
         return X if read else categories.encode(X, self.categories_), read
 
+    def _learn_features(self, X: CheckedTable) -> None:
+        super()._learn_features(X)
+        self.categories_ = {} if X.columns is None else X.columns.categories
+
     def _learnt_columns(self, X: Any) -> Columns | None:
         which = self.categorical_features
         if which is not None and not isinstance(which, str):
@@ -553,9 +557,6 @@ class GCPBoostingRegressor(AuditedRegressor):
                 "'from_dtype', or drop the column"
             )
         return learnt
-
-    def _finite_inputs(self, X: Table) -> Table:
-        return np.asarray(super()._finite_inputs(X), dtype=np.float64)
 
 
 class _Labels(NamedTuple):
