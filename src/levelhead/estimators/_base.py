@@ -14,8 +14,15 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead import metrics
-from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, estimate_contamination
+from levelhead.audits import (
+    LEAST_ROWS,
+    Audit,
+    ContaminationEstimate,
+    Contributions,
+    estimate_contamination,
+)
 from levelhead.estimators import _preparation
+from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators._tables import Location, TableReader
@@ -267,6 +274,29 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
         return Unseen(y, mean, variance / ratio, alpha)
+
+    def contributions(self, X: Any, background: Any = None, random_state: int = 0) -> Contributions:
+        """By how much each column moves the mean and the spread of every row.
+
+        Contributions are Shapley values by sampling: 24 rows of the background are turned into the row, one column
+        after another in random order. This takes 24·(n_features + 1) predictions for each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        background : array-like or frame of shape (n_rows, n_features), default=None
+            Rows to compare with; by default X.
+        random_state : int, default=0
+            Seed.
+
+        Returns
+        -------
+        Contributions
+            Contributions to the mean and to ln std, on the scale on which the model learns.
+        """
+        check_is_fitted(self, self._fitted_attribute)
+        return sampled([self], lambda predictions: predictions[0], X, background, random_state)
 
     def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """For each row its index among the training rows, and whether it is one of them."""

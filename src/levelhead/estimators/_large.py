@@ -70,18 +70,17 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
 def refitted(judge: Any, source: Source, sample: Sample, seed: int) -> Any:
     """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
 
-    Networks stay those of the sample. An estimator without trees stays as it is, and so does one of a table that is
-    not larger than the sample.
+    Networks stay those of the sample, and so does the estimator of a table that is not larger than the sample.
     """
     model = copy.copy(judge)
-    parts = getattr(judge, "estimators_", [judge])
-    trees = next((part for part in parts if hasattr(part, "mean_forests_")), None)
     n_held_out = _n_held_out(sample)
     if sample.n_rows == len(sample.key) or n_held_out == 0:
         return model
     model.judge_ = judge
-    if trees is None:
+    parts = getattr(judge, "estimators_", [judge])
+    if not available("lightgbm") or hasattr(judge, "networks_"):
         return model
+    trees = judge._trees_of(*sample.rows, seed) if hasattr(judge, "estimators_") else judge
     held_out = sample.rows.take(np.arange(n_held_out))
     forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed)
     final = _with_members(trees, forest, scores, held_out)

@@ -68,6 +68,8 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
         Estimated share of wrong labels; NaN if there were too few rows.
     separation_ : ContaminationEstimate or None
         Share and variances of clean and wrong labels, estimated from the regressor's out-of-fold residuals.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Those of the regressor, if it has them.
     calibration_ : Calibration
         Map from the auditor's variance to the variance of the regressor's residuals.
     n_features_in_ : int
@@ -208,6 +210,12 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
         """Estimated share of wrong labels; NaN if there were too few rows."""
         check_is_fitted(self, "regressor_")
         return float("nan") if self.audit_ is None else self.audit_.contamination
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Those of the regressor, if it has them."""
+        check_is_fitted(self, "regressor_")
+        return np.asarray(self.regressor_.feature_importances_)
 
     def _fitted(self, X: Any, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> Any:
         regressor = _seeded(self.regressor, seed)

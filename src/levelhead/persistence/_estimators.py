@@ -131,6 +131,7 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
         "columns_": optional(of(Columns)),
         "_only_column": optional(whole()),
         "encoding_": optional(of(Encoding)),
+        "feature_importances_": array(np.float64),
     }
 )
 

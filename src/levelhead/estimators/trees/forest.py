@@ -27,11 +27,17 @@ _CATEGORICAL, _DECISIONS = (
 )  # bits of a decision: categorical, default left, two for the kind of missing values
 _USED = re.compile(
     "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
-    "|cat_threshold)=.+$",
+    "|cat_threshold|split_gain|internal_count|leaf_count)=.+$",
     re.MULTILINE,
 )
 _SPLITS = re.compile("^split_feature=(.+)$", re.MULTILINE)
+_GAINS = re.compile("^split_gain=(.+)$", re.MULTILINE)
+_COUNTS = re.compile("^internal_count=", re.MULTILINE)
+_CHILDREN = re.compile("^left_child=(.+)\nright_child=(.+)$", re.MULTILINE)
 _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
+_MOST_ROWS = 2**31 - 1  # LightGBM counts with 32 bits
+# LightGBM's contributions take memory by the square of the depth and follow each path by recursion.
+_DEEPEST = 512
 
 
 def lightgbm() -> Any:
@@ -101,7 +107,21 @@ class Forest:
 
     @cached_property
     def _booster(self) -> Any:
-        place = {str(feature): str(k) for k, feature in enumerate(self._features)}
+        return self._made(self._features)
+
+    def to_booster(self) -> Any:
+        """Return the trees as a booster of LightGBM, for tools such as `shap.TreeExplainer`.
+
+        Returns
+        -------
+        lightgbm.Booster
+            A booster of all features of the forest.
+        """
+        return self._made(np.arange(self.n_features))
+
+    def _made(self, features: NDArray[np.int64]) -> Any:
+        """A booster that takes these columns, in which all splits are."""
+        place = {str(feature): str(k) for k, feature in enumerate(features.tolist())}
         renumbered = _SPLITS.sub(
             lambda line: "split_feature=" + " ".join(place[feature] for feature in line[1].split()), self.text
         )
@@ -115,6 +135,38 @@ class Forest:
         """The sum of all trees for every row."""
         used = X if len(self._features) == X.shape[1] else np.ascontiguousarray(X[:, self._features])
         return np.asarray(self._booster.predict(used, num_threads=n_threads), dtype=np.float64)
+
+    @property
+    def gains(self) -> NDArray[np.float64]:
+        """Sum of the gains of all splits by each feature; zeros for trees that were stored without them."""
+        total = np.zeros(self.n_features)
+        for features, gains in zip(_SPLITS.findall(self.text), _GAINS.findall(self.text), strict=False):
+            np.add.at(total, np.array(features.split(), dtype=np.int64), np.array(gains.split(), dtype=float))
+        return total
+
+    def contributions(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
+        """Shapley values of the features of every row, and in a last column the mean of the training rows."""
+        if len(_COUNTS.findall(self.text)) < len(_SPLITS.findall(self.text)):
+            raise ValueError(
+                "the trees were saved by a version that did not keep their numbers of rows; fit the model again"
+            )
+        if self._depth > _DEEPEST:
+            raise ValueError(
+                f"a tree is {self._depth} splits deep, and contributions need at most {_DEEPEST}; set max_leaf_nodes"
+            )
+        used = np.ascontiguousarray(X[:, self._features])
+        found = self._booster.predict(used, pred_contrib=True, num_threads=n_threads)
+        if not np.isfinite(found).all():
+            raise ValueError("a tree has nodes without rows, so that the contributions are not defined")
+        parts = np.zeros((len(X), self.n_features + 1))
+        parts[:, self._features], parts[:, -1] = found[:, :-1], found[:, -1]
+        return parts
+
+    @cached_property
+    def _depth(self) -> int:
+        """Splits on the longest path; trees with too few splits to be too deep are not followed."""
+        pairs = ([side.split() for side in sides] for sides in _CHILDREN.findall(self.text))
+        return max((_depth(*map(_whole, pair)) for pair in pairs if len(pair[0]) > _DEEPEST), default=0)
 
 
 def _rewritten(block: str, n_features: int) -> str:
@@ -141,8 +193,35 @@ def _rewritten(block: str, n_features: int) -> str:
         raise ValueError("a tree has leaves without a finite value")
     if n_leaves > 1:
         tree |= _sets_of_categories(given, nodes["decision_type"], threshold, n_categorical)
+        tree |= _statistics(given, n_leaves)
     # LightGBM reads the shrinkage too, though no prediction needs it.
     return "\n".join([*(f"{name}={_written(numbers)}" for name, numbers in tree.items()), "shrinkage=1"])
+
+
+def _statistics(given: dict[str, str], n_leaves: int) -> dict[str, NDArray[Any]]:
+    """Gains of the splits and numbers of rows, which explanations need; older files have none."""
+    if "split_gain" not in given:
+        return {}
+    gains = _floats(given, "split_gain", n_leaves - 1)
+    counts = {
+        "internal_count": _integers(given, "internal_count", n_leaves - 1),
+        "leaf_count": _integers(given, "leaf_count", n_leaves),
+    }
+    if not np.isfinite(gains).all() or gains.min() < 0:
+        raise ValueError("a tree has splits whose gain is negative or not finite")
+    if any(count.min() < 0 or count.max() > _MOST_ROWS for count in counts.values()):
+        raise ValueError("a tree has nodes with an impossible number of rows")
+    return {"split_gain": gains.astype(np.float32), **counts}
+
+
+def _depth(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
+    """Splits on the longest path of a tree, in which parents come before their children."""
+    depth = np.ones(len(left), dtype=np.int64)
+    for node, children in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        for child in children:
+            if child > 0:
+                depth[child] = depth[node] + 1
+    return int(depth.max())
 
 
 def _check_nodes(nodes: dict[str, NDArray[np.int64]], n_features: int) -> None:
@@ -188,7 +267,11 @@ def _integers(given: dict[str, str], name: str, n: int) -> NDArray[np.int64]:
     text = given.get(name, "")
     if not _INTEGERS.fullmatch(text) or text.count(" ") != n - 1:
         raise ValueError(f"{name} of a tree has {len(text.split())} entries; needed: {n} whole numbers")
-    return np.array([int(entry) for entry in text.split(" ")], dtype=np.int64)
+    return _whole(text.split(" "))
+
+
+def _whole(entries: list[str]) -> NDArray[np.int64]:
+    return np.array([int(entry) for entry in entries], dtype=np.int64)
 
 
 def _floats(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
@@ -199,7 +282,9 @@ def _floats(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
 
 
 def _written(numbers: NDArray[Any]) -> str:
-    """Seventeen digits, which represent every float exactly."""
+    """Seventeen digits, which represent every float exactly; six for gains, as LightGBM writes them."""
     if numbers.dtype.kind == "i":
         return " ".join(map(str, numbers.tolist()))
+    if numbers.dtype == np.float32:
+        return " ".join(f"{number:g}" for number in numbers.tolist())
     return " ".join(f"{number:.17g}" for number in numbers.tolist())
