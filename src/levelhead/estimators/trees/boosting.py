@@ -32,6 +32,7 @@ from levelhead.estimators._types import (
     Weights,
 )
 from levelhead.estimators.trees import categories, growing
+from levelhead.estimators.trees import forest as forests
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
@@ -307,9 +308,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         parts = np.zeros((2, len(X), self.n_features_in_ + 1))
         places = [*self._columns_of_inputs(), self.n_features_in_]
         factor = self.target_scale_.spread, self.calibration_.power * self.shape_.slope
-        for k, forests in enumerate((self.mean_forests_, self.scale_forests_)):
-            for forest in forests:
-                found = forest.contributions(inputs, threads) * (factor[k] / len(forests))
+        for k, ensemble in enumerate((self.mean_forests_, self.scale_forests_)):
+            for forest in ensemble:
+                found = forest.contributions(inputs, threads) * (factor[k] / len(ensemble))
                 np.add.at(parts[k].T, places, found.T)
         latent = self._predict_table(X).latent
         left = np.stack([latent.mean, 0.5 * log(latent.aleatoric_var)]) - parts.sum(axis=2)
@@ -490,11 +491,9 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
-        threads = n_threads(self) if len(X) >= _THREADED_ROWS else 1
-        mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
-        if not self.scale_forests_:
-            return mean, np.zeros(len(X))
-        return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
+        n_members = len(self.mean_forests_)
+        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self))
+        return both[:n_members], both[n_members:].mean(axis=0) if self.scale_forests_ else np.zeros(len(X))
 
     def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)
