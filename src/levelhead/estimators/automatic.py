@@ -277,6 +277,12 @@ class AutoRegressor(FittedRegressor, TableReader):
         wrong[counts] = found
         return wrong
 
+    def _trees_of(self, X: Any, y: FloatArray, sample_weight: Weights, seed: int) -> GCPBoostingRegressor:
+        """The trees, fitted to rows on the scale of the labels; those of the estimators if they have a weight."""
+        known = [model for model in self.estimators_ if isinstance(model, GCPBoostingRegressor)]
+        trees = self._kinds(seed)[0].set_params(target_transform=self.target_transform_)
+        return known[0] if known else cast(GCPBoostingRegressor, trees.fit(X, y, sample_weight))
+
     def _combine(self, X: Any, y: FloatArray, weight: FloatArray | None) -> None:
         """Learn the combination, and leave out models of little weight."""
         self.comparison_, self.combination_, self.separation_ = None, None, self.estimators_[0].separation_
