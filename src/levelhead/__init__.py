@@ -21,9 +21,11 @@ _HOME = {
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
     "Prediction": "prediction",
+    "TabularRegressor": "estimators",
     "audit": "auditing",
     "load": "persistence",
     "predict_dist": "metrics",
+    "predict_interval": "metrics",
     "save": "persistence",
     "tabular_pipeline": "estimators",
 }
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
     from levelhead.estimators import GCPBoostingRegressor as GCPBoostingRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
+    from levelhead.estimators import TabularRegressor as TabularRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
     from levelhead.metrics import predict_dist as predict_dist
+    from levelhead.metrics import predict_interval as predict_interval
     from levelhead.persistence import load as load
     from levelhead.persistence import save as save
     from levelhead.prediction import Prediction as Prediction
