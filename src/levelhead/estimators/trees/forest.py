@@ -5,14 +5,17 @@ numbers, checks every tree, and writes new text from these numbers: LightGBM rea
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_not
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._extras import needed
+from levelhead.engine.forests import Forests, Nodes
 
 _HEADER = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
 _MOST_LEAVES = 131_072  # LightGBM's own limit
@@ -132,10 +135,18 @@ class Forest:
         header += f"feature_infos={' '.join(['none'] * len(place))}\n\n"
         return lightgbm().Booster(model_str=f"{header}{''.join(trees)}end of trees\n")
 
-    def predict(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
+    def predict(self, X: NDArray[Any], n_threads: int = 1) -> NDArray[np.float64]:
         """The sum of all trees for every row."""
-        used = X if len(self._features) == X.shape[1] else np.ascontiguousarray(X[:, self._features])
-        return np.asarray(self._booster.predict(used, num_threads=n_threads), dtype=np.float64)
+        total: NDArray[np.float64] = sums([self], X, n_threads)[0]
+        return total
+
+    def _compiled_with(self, others: Sequence["Forest"]) -> Forests:
+        """Compile all trees, and keep them for the next call."""
+        known: tuple[list[Forest], Forests] | None = self.__dict__.get("_compiled")
+        if known is None or len(known[0]) != len(others) or any(map(is_not, known[0], others)):
+            known = list(others), compiled([self, *others])
+            self.__dict__["_compiled"] = known
+        return known[1]
 
     @property
     def gains(self) -> NDArray[np.float64]:
@@ -168,6 +179,63 @@ class Forest:
         """Splits on the longest path; trees with too few splits to be too deep are not followed."""
         pairs = ([side.split() for side in sides] for sides in _CHILDREN.findall(self.text))
         return max((_depth(*map(_whole, pair)) for pair in pairs if len(pair[0]) > _DEEPEST), default=0)
+
+
+def sums(forests: Sequence[Forest], X: NDArray[Any], n_threads: int = 1) -> NDArray[np.float64]:
+    """The sums of the trees of several forests, shape (n_forests, n_samples)."""
+    return forests[0]._compiled_with(forests[1:]).predict(X, n_threads)
+
+
+def compiled(forests: Sequence[Forest]) -> Forests:
+    """All trees of forests with the same features as arrays."""
+    if any(forest.n_features != forests[0].n_features for forest in forests):
+        raise ValueError("the forests of a model have different numbers of features")
+    texts = "\n\n".join(forest.text for forest in forests)
+
+    def numbers(name: str, kind: Any) -> NDArray[Any]:
+        lines = re.findall(f"^{name}=(.+)$", texts, re.MULTILINE)
+        return np.array(" ".join(lines).split(), dtype=np.float64).astype(kind)
+
+    n_nodes, n_sets = numbers("num_leaves", np.int64) - 1, numbers("num_cat", np.int64)
+    first_node, first_leaf = _begins(n_nodes), _begins(n_nodes + 1)
+    decision, threshold = numbers("decision_type", np.uint8), numbers("threshold", np.float64)
+    node_shift, leaf_shift = np.repeat(first_node, n_nodes), np.repeat(first_leaf, n_nodes)
+    threshold += (decision & _CATEGORICAL) * np.repeat(_begins(n_sets), n_nodes)
+
+    def children(name: str) -> NDArray[np.int32]:
+        child = numbers(name, np.int64)
+        return np.where(child < 0, child - leaf_shift, child + node_shift).astype(np.int32)
+
+    return Forests(
+        forests[0].n_features,
+        Nodes(
+            feature=numbers("split_feature", np.int32),
+            threshold=threshold,
+            decision=decision,
+            left=children("left_child"),
+            right=children("right_child"),
+            value=numbers("leaf_value", np.float64),
+            root=np.where(n_nodes == 0, -1 - first_leaf, first_node).astype(np.int32),
+            n_nodes=n_nodes.astype(np.int32),
+            bounds=_bounds(numbers("cat_boundaries", np.int64), n_sets),
+            words=numbers("cat_threshold", np.uint32),
+            first_tree=np.cumsum([0, *(forest.n_trees for forest in forests)]),
+        ),
+    )
+
+
+def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where parts of these lengths begin, one after the other."""
+    return np.cumsum(lengths) - lengths
+
+
+def _bounds(boundaries: NDArray[np.int64], n_sets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Where the words of the sets of all trees begin, and the number of words."""
+    lengths = np.diff(boundaries)
+    between = (
+        np.cumsum(n_sets[n_sets > 0] + 1)[:-1] - 1
+    )  # from the last bound of a tree to the first of the next
+    return np.concatenate([[0], np.cumsum(np.delete(lengths, between))]).astype(np.int32)
 
 
 def _rewritten(block: str, n_features: int) -> str:
