@@ -30,7 +30,7 @@ _HOME = {
     "tabular_pipeline": "estimators",
 }
 
-_MODULES = ("contamination", "datasets", "metrics")
+_MODULES = ("contamination", "datasets", "metrics", "plots")
 
 __all__ = ["__version__", *sorted(_HOME)]
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from levelhead import contamination as contamination
     from levelhead import datasets as datasets
     from levelhead import metrics as metrics
+    from levelhead import plots as plots
     from levelhead.auditing import audit as audit
     from levelhead.audits import Audit as Audit
     from levelhead.estimators import AutoRegressor as AutoRegressor
