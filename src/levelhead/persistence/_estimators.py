@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from levelhead.audits import Audit
 from levelhead.audits.separation import ContaminationEstimate
@@ -15,6 +16,7 @@ from levelhead.estimators import (
     CleanedRegressor,
     GCPBoostingRegressor,
     GCPRegressor,
+    TabularRegressor,
 )
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
@@ -97,6 +99,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "reason_": is_text,
             },
         ),
+        TabularRegressor: ("pipeline_", {"pipeline_": of(Pipeline), "n_features_in_": whole(1)}),
         TableFormats: (
             "columns_",
             {
