@@ -48,7 +48,7 @@ def tabular_pipeline(estimator: BaseEstimator) -> Pipeline:
     skrub = needed("skrub", "tabular_pipeline", "tables")
     return Pipeline(
         [
-            ("table", skrub.TableVectorizer()),
+            ("table", skrub.TableVectorizer(high_cardinality=skrub.StringEncoder(random_state=0))),
             ("missing", SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)),
             ("regressor", estimator),
         ]
