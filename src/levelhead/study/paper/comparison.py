@@ -72,7 +72,7 @@ def compared(rows: Iterable[Row]) -> list[Compared]:
     """Compare all cells that are in both tables.
 
     The standard error is that of the difference of two independent means: the paper's over 50 splits and ours, with the
-    rounding of the paper's two decimals. A cell with one split of ours takes the standard deviation of the paper for both.
+    rounding of the paper's two decimals. A cell with one split of ours takes the paper's standard deviation for both.
 
     Parameters
     ----------
@@ -212,7 +212,9 @@ def agreement_table(cells_compared: Iterable[Compared], style: Style = "text") -
     heads = ("cells", "within 1 SE", "within 2 SE", "lower by more", "higher by more")
     drawn = [(f"{line.method}, {line.measure.upper()}", line[2:]) for line in lines] + [("all", total)]
     grid = tuple((name, tuple((str(n), False) for n in counts)) for name, counts in drawn)
-    return Grid("cells by their distance from the paper, in standard errors of the difference", heads, grid).draw(style)
+    return Grid(
+        "cells by their distance from the paper, in standard errors of the difference", heads, grid
+    ).draw(style)
 
 
 def _three(one: Compared) -> tuple[tuple[str, bool], ...]:
