@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import levelhead
+from levelhead import tables
 from levelhead.datasets import ENVIRONMENT
 
 pytestmark = pytest.mark.compiled
@@ -49,3 +50,17 @@ def test_a_model_file_holds_what_was_learnt(run, tmp_path: Path) -> None:
     assert run("predict", "m", "new.csv", "-o", "b.csv", "--decimal", ".", cwd=tmp_path).code == 0
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     assert run("predict", "m", "neu.csv", "-o", "c.csv", "--decimal", ";", cwd=tmp_path).code == 1
+
+
+def test_the_command_line_and_python_give_the_same_model(flats, call, tmp_path: Path) -> None:
+    fit = ("fit", flats.path, "-t", "rent", "--drop", "id", "-o", tmp_path / "m", "--members", 1)
+    done = call(*fit, "--estimator", "trees", "--scale", "linear", cwd=tmp_path)
+    assert done.code == 0, done.err
+    table = tables.training_table(flats.path, "rent", drop=["id"])
+    ours = levelhead.GCPBoostingRegressor(n_members=1, random_state=0).fit(table.X, table.y)
+    loaded = levelhead.load(tmp_path / "m")
+    assert ours.columns_.columns[1].kind == "category"
+    assert loaded[-1].columns_ == ours.columns_
+    np.testing.assert_array_equal(
+        loaded.predict(table.frame), ours.predict(table.formats.transform(table.frame))
+    )

@@ -9,6 +9,7 @@ from levelhead._extras import needed
 from levelhead.cli import options, output, screen
 from levelhead.cli.models import (
     about_table,
+    after_formats,
     estimator_text,
     fitted,
     formats_of,
@@ -74,21 +75,23 @@ def audit(
     )
     from levelhead.auditing import judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS, investigate
+    from levelhead.tables.encoding.inputs import comparable
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     groups = rows_together(table, group, time_column, data)
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
+    estimate = after_formats(model)  # the columns of the table have their meaning already
     verdict = judge(
-        model, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
+        estimate, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
     )
-    inputs = model[:-1].transform(table.X)
+    inputs = comparable(table.X, table.y)
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
             verdict,
             _columns(table, [target, *(drop or ())]),
             rows=table.row,
-            predict=model.predict,
+            predict=estimate.predict,
             X=table.X,
             inputs=inputs,
         )

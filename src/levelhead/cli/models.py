@@ -184,7 +184,7 @@ def fitted(
     scale: options.Scale = options.Scale.auto,
     groups: Any = None,
 ) -> Any:
-    """Fit a pipeline that ends in an ensemble of networks or boosted trees to a table."""
+    """Fit networks or boosted trees to a table. The formats of its columns come first: the model takes raw tables."""
     from levelhead.auditing import without_codes
     from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
@@ -195,9 +195,7 @@ def fitted(
         )
     kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
     transform = None if scale == options.Scale.linear else scale.value
-    model = levelhead.tabular_pipeline(
-        make(kind.value, n_members=members, random_state=seed, target_transform=transform)
-    )
+    model = make(kind.value, n_members=members, random_state=seed, target_transform=transform)
     X, y, given = without_codes(table.X, table.y, groups=groups)
     given = fit_parameters(model, **given)
     with screen.busy(f"fitting {members} members to {len(y):,} rows"):
@@ -207,7 +205,9 @@ def fitted(
             from levelhead.budget import fit_within
 
             fit_within(model, X, y, time_budget, **given)
-    return _with_formats(table.formats, model)
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("formats", table.formats), ("regressor", model)])
 
 
 def rows_together(table: tables.TrainingTable, group: str | None, time_column: str | None, data: Path) -> Any:
@@ -228,13 +228,6 @@ def rows_together(table: tables.TrainingTable, group: str | None, time_column: s
 def scale_text(model: Any) -> str:
     """The scale of the labels and the reason for it."""
     return str(getattr(model[-1], "target_transform_reason_", "linear scale"))
-
-
-def _with_formats(formats: tables.TableFormats, model: Any) -> Any:
-    """A fitted pipeline that takes raw tables: what was learnt about their columns comes first."""
-    from sklearn.pipeline import Pipeline
-
-    return Pipeline([("formats", formats), *model.steps])
 
 
 def about_table(table: tables.TrainingTable) -> dict[str, Any]:
@@ -293,6 +286,11 @@ def _formats(model: Any) -> tables.TableFormats | None:
     """What a model has learnt about raw columns; None for models of version 0.1 and from Python."""
     first = model.steps[0][1] if hasattr(model, "steps") else None
     return first if isinstance(first, tables.TableFormats) else None
+
+
+def after_formats(model: Any) -> Any:
+    """What follows the formats of a model: an estimator, or a pipeline in files of earlier versions."""
+    return model[1] if len(model) == 2 else model[1:]
 
 
 def formats_of(model: Any, path: Path | None) -> tables.TableFormats:

@@ -15,6 +15,8 @@ from levelhead._checks import FloatArray
 from levelhead.tables import _frames
 from levelhead.tables.columns import Learning
 from levelhead.tables.decisions import number_text
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.columns import Column
 from levelhead.tables.errors import cell_text, counted, row_list
 from levelhead.tables.missing import Code
 
@@ -28,7 +30,7 @@ _SHOWN = 3
 _ORDER = (
     "gives the label away", "codes for missing in the labels", "mixed units", "cells that cannot be read",
     "codes for missing", "copies of rows", "spellings of one category", "numbers and words", "dates out of order",
-    "names the rows", "constant column", "empty column",
+    "names the rows", "free text", "constant column", "empty column",
 )  # fmt: skip
 
 
@@ -202,7 +204,7 @@ def of_rows(raw: Any) -> list[Finding]:
 
 
 def of_columns(X: Any, y: FloatArray) -> list[Finding]:
-    """Columns that give the label away, are constant or empty, or hold spellings of one category.
+    """Columns that give the label away, are constant, or hold spellings of one category or free text.
 
     Parameters
     ----------
@@ -231,7 +233,7 @@ def of_columns(X: Any, y: FloatArray) -> list[Finding]:
         elif column.dtype.kind == "M":
             findings += _out_of_order(name, column)
         elif _frames.is_text(column):
-            findings += _spellings(name, held)
+            findings += _spellings(name, held) or _free_text(name, column)
     return findings
 
 
@@ -286,7 +288,7 @@ def _out_of_order(name: str, column: Any) -> list[Finding]:
     places = np.flatnonzero(~np.isnat(moments))
     if len(places) < _LEAST_ROWS:
         return []
-    steps = np.diff(moments[places]) < np.timedelta64(0)
+    steps = np.diff(moments[places]) < np.timedelta64(0, "s")
     if not steps.any() or steps.mean() > 1 - _IN_ORDER:
         return []
     late = (places[1:][steps] + 1).tolist()
@@ -294,6 +296,14 @@ def _out_of_order(name: str, column: Any) -> list[Finding]:
         f"{name}: dates go back, against the order of the others, in {counted(len(late))}: {row_list(late)}"
     )
     return [Finding("dates out of order", text, name, len(late))]
+
+
+def _free_text(name: str, column: Any) -> list[Finding]:
+    cells = next(frames.cells(column.to_frame()))
+    if Column.learn(cells).kind != "text":
+        return []
+    text = f"{name}: text whose values hardly ever occur twice; the estimators do not use it as a feature"
+    return [Finding("free text", text, name, len(column), tuple(map(cell_text, column.dropna()[:_SHOWN])))]
 
 
 def _spellings(name: str, held: Any) -> list[Finding]:
