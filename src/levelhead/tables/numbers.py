@@ -122,7 +122,9 @@ class Learnt(NamedTuple):
     example: str = ""
 
 
-def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -> Learnt:
+def learn(
+    cells: Any, decimal: str | None = None, grouping: str | None = None, *, bare_cells: int = 0
+) -> Learnt:
     """Learn how the numbers of a column are written.
 
     Parameters
@@ -133,6 +135,8 @@ def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -
         Decimal mark, if it is known.
     grouping : {"", ",", ".", "'", " "} or None, default=None
         Mark between groups of digits, if it is known.
+    bare_cells : int, default=0
+        Further cells of the column that are numbers already, without a unit.
 
     Returns
     -------
@@ -142,12 +146,14 @@ def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -
     pl = _frames.polars()
     column = cells if isinstance(cells, pl.Series) else pl.Series(list(cells), dtype=pl.String)
     frame = column.drop_nulls().alias("cell").value_counts(name="n")
-    total = int(frame["n"].sum())
+    total = int(frame["n"].sum()) + bare_cells
     parts = _parts(frame["cell"]).with_columns(frame["n"], frame["cell"])
     parts = parts.filter(pl.col("unit").is_not_null())
     units = dict(
         parts.group_by("unit").agg(pl.col("n").sum()).sort("n", "unit", descending=[True, False]).iter_rows()
     )
+    if bare_cells:
+        units[""] = units.get("", 0) + bare_cells
     unit, bare = _unit(units)
     same_unit = parts.filter(_fits_unit(unit, bare))
     best = {
@@ -155,10 +161,11 @@ def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -
         for mark in ([decimal] if decimal is not None else [".", ","])
         if grouping is None or mark != grouping
     }
-    numeric = _count(parts, [_body(d, g) for d in ".," for g in _groupings(d)])
+    numeric = _count(parts, [_body(d, g) for d in ".," for g in _groupings(d)]) + bare_cells
     first, *rest = sorted(best.items(), key=lambda entry: -entry[1][1])
     chosen = NumberFormat(first[0], first[1][0], unit, bare)
-    learnt = Learnt(chosen, None, decimal is not None, numeric, first[1][1], total, units)
+    readable = first[1][1] + (bare_cells if bare or not unit else 0)
+    learnt = Learnt(chosen, None, decimal is not None, numeric, readable, total, units)
     if not rest:
         return learnt
     other = NumberFormat(rest[0][0], rest[0][1][0], unit, bare)
@@ -277,7 +284,7 @@ def _unit(units: dict[str, int]) -> tuple[str, bool]:
         if "%" not in unit and unit.split()[-1] not in _MULTIPLES:
             return unit, True
         return (unit, False) if units[unit] >= units.get("", 0) else ("", True)
-    common = next(iter(units), "")
+    common = max(units, key=lambda unit: units[unit], default="")
     return (common, common == "")
 
 

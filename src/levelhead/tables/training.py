@@ -25,7 +25,7 @@ from levelhead.tables.columns import UNUSABLE
 from levelhead.tables.errors import TableError, counted, examples, row_list
 from levelhead.tables.quality import Finding
 from levelhead.tables.reading import choose, read_raw
-from levelhead.tables.schema import Converted, TableFormats
+from levelhead.tables.schema import Converted, TableFormats, iso_remark
 
 Frame = Any  # a pandas frame
 
@@ -155,7 +155,7 @@ def training_table(
         y=y[kept],
         row=kept + 1,
         identity=None if id_column is None else raw.frame[id_column].to_numpy()[kept],
-        remarks=(*raw.remarks, *learnt.remarks_, *said),
+        remarks=(*raw.remarks, *learnt.remarks_, *_about_dates(read, learnt), *said),
         frame=raw.frame,
         quality=quality.ranked(findings),
         labels_given=len(y),
@@ -173,6 +173,10 @@ def _relevant(frame: Frame, excluded: list[str], target: str, path: str | Path) 
             f"{path} has no column besides {', '.join(map(repr, excluded))} to predict {target!r} from"
         )
     return frame.drop(columns=left_out) if left_out else frame
+
+
+def _about_dates(read: Converted, learnt: TableFormats) -> list[str]:
+    return [iso_remark(name, n, learnt.columns_[name]) for name, n in read.iso_dates.items()]
 
 
 def _about_labels(column: Any, y: FloatArray, target: str) -> list[str]:
