@@ -27,6 +27,9 @@ class ColumnFormat(NamedTuple):
         How dates are written, for `datetime.strptime`; None if they are not text.
     codes : tuple of float
         Numbers that stand for "missing".
+    marks_known : bool
+        Whether the table or the user showed which mark separates decimals; if not, a later table with cells that can
+        be read in two ways is refused.
     """
 
     kind: str
@@ -36,6 +39,7 @@ class ColumnFormat(NamedTuple):
     bare: bool = True
     date: str | None = None
     codes: tuple[float, ...] = ()
+    marks_known: bool = True
 
     @property
     def number(self) -> NumberFormat:

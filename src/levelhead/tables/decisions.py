@@ -58,17 +58,25 @@ def decide(
         If a column can be read in two ways and nothing decides, or is written in several ways.
     """
     marks = _seen_marks(learnt)
+    decided = {
+        column.name: _decided(column, marks, separator)
+        for column in learnt
+        if column.format.kind == "number" and column.learnt is not None and column.learnt.other is not None
+    }
+    marks = marks._replace(decimal=marks.decimal or frozenset(form.decimal for form, _ in decided.values()))
     formats, remarks = {}, []
     for column in learnt:
-        form, said = column.format, []
+        form, said = decided.get(column.name, (column.format, []))
         if column.other_date is not None:
             said = [_date_remark(column)]
         elif form.kind == "number" and column.learnt is not None:
-            if column.learnt.other is not None:
-                form, said = _decided(column, marks, separator)
-            form = _as_in_other_columns(form, column.learnt.settled or bool(said), marks)
+            settled = column.learnt.settled or bool(said)
+            form = _as_in_other_columns(form, settled, marks)
+            form = form._replace(marks_known=settled or len(marks.decimal) == 1 or separator == ",")
             if column.name != target:
                 _refuse_several_ways(column)
+        elif form.kind == "number":
+            form = form._replace(marks_known=separator is not None)  # a file of text, but plain numbers
         formats[column.name] = form
         remarks += said
     return formats, [*_written_so(learnt, formats), *remarks]
@@ -138,6 +146,27 @@ def _by_others(mark: str, marks: _Marks, separator: str | None) -> tuple[bool, s
     if mark == "." and separator == "," and not marks.decimal:
         return False, "because a comma separates the cells of the file"
     return None
+
+
+def refuse_two_readings(column: Learning, form: ColumnFormat) -> None:
+    """Stop if a later table has cells with two readings, and the first one did not show which is right.
+
+    Parameters
+    ----------
+    column : Learning
+        What the cells of the later table say.
+    form : ColumnFormat
+        What was learnt before.
+
+    Raises
+    ------
+    TableError
+        With both readings, and the option that chooses one.
+    """
+    if form.marks_known or column.learnt is None or column.learnt.other is None:
+        return
+    both = (column.learnt.format, column.learnt.other)
+    raise TableError(_two_readings(column, *(both if both[1].grouping in (",", ".") else both[::-1])))
 
 
 def _two_readings(column: Learning, decimal: NumberFormat, grouped: NumberFormat) -> str:

@@ -24,20 +24,21 @@ from levelhead.tables import _frames
 
 BLANKS = " \u00a0\u2007\u2009\u202f"
 _APOSTROPHES = "'’ʼ`´"
-_MINUS = "−–‐‒—-"  # ends with the hyphen, which within brackets of a pattern would mean a range
+MINUS = "−–‐‒—-"  # ends with the hyphen, which within brackets of a pattern would mean a range
 _DIGITS = rf"[0-9.,{_APOSTROPHES}{BLANKS}]"
+BODY = rf"[.,]?[0-9](?:{_DIGITS}*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?"
 _CELL = (
     rf"^(?P<before>(?:[^0-9]*\p{{L}}\.?)?[^0-9\p{{L}}.,]*)"
-    rf"(?P<body>[.,]?[0-9](?:{_DIGITS}*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?)"
+    rf"(?P<body>{BODY})"
     r"(?P<after>(?:[^0-9].*)?)$"
 )
 _CODES = (
     "USD|EUR|GBP|JPY|INR|CNY|RMB|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|BRL|AUD|CAD|NZD|ZAR|MXN|KRW|TRY|SGD|HKD"
 )
 CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{_CODES}|Rs\.?|kr\.?|zł|Kč)"
-_BEFORE = re.compile(rf"(\()?([+{_MINUS}])?({CURRENCY})?([+{_MINUS}])?(\()?")
-_UNIT = rf"[^\d\s.,()+{_MINUS}][^\d.,()+{_MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
-_AFTER = re.compile(rf"({_UNIT})?\.?\s*([+{_MINUS}])?\s*(\))?\s*(%)?")
+_BEFORE = re.compile(rf"(\()?([+{MINUS}])?({CURRENCY})?([+{MINUS}])?(\()?")
+_UNIT = rf"[^\d\s.,()+{MINUS}][^\d.,()+{MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
+_AFTER = re.compile(rf"({_UNIT})?\.?\s*([+{MINUS}])?\s*(\))?\s*(%)?")
 # Words for thousands and more: a number without such a word is not in the same unit.
 _MULTIPLES = frozenset(
     {
@@ -209,7 +210,7 @@ def _numbers(distinct: Any, form: NumberFormat) -> Any:
     pl = _frames.polars()
     parts = _parts(distinct)
     body = pl.col("body")
-    for mark in _marks(form.grouping):
+    for mark in marks(form.grouping):
         body = body.str.replace_all(mark, "", literal=True)
     if form.decimal == ",":
         body = body.str.replace_all(",", ".", literal=True)
@@ -254,7 +255,7 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
     opening, first, currency, second, bracket = head.groups()
     unit, last, closing, percent = tail.groups()
     signs = [sign for sign in (first, second, last) if sign]
-    if cut and last and last in _MINUS and not (first or second):
+    if cut and last and last in MINUS and not (first or second):
         signs = []  # 5.– and 5,- are prices without cents
     if (
         len(signs) > 1
@@ -263,7 +264,7 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
         or (closing and signs)
     ):
         return None, None
-    negative = bool(closing) or any(sign in _MINUS for sign in signs)
+    negative = bool(closing) or any(sign in MINUS for sign in signs)
     words = [_unit_name(word) for word in (currency, unit, percent) if word]
     return (-1.0 if negative else 1.0), " ".join(words)
 
@@ -293,7 +294,8 @@ def _fits_unit(unit: str, bare: bool) -> Any:
     return pl.col("unit").is_in([unit, ""] if bare else [unit])
 
 
-def _marks(grouping: str) -> str:
+def marks(grouping: str) -> str:
+    """All characters that a mark between groups of digits stands for."""
     return {"'": _APOSTROPHES, " ": BLANKS}.get(grouping, grouping)
 
 
@@ -305,7 +307,7 @@ def _body(decimal: str, grouping: str) -> str:
     """The pattern of digits with these marks; a group never begins with a zero."""
     whole = r"[0-9]+"
     if grouping:
-        mark = f"[{re.escape(_marks(grouping))}]"
+        mark = f"[{re.escape(marks(grouping))}]"
         whole += rf"|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
         if grouping == ",":
             whole += r"|[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}"

@@ -216,6 +216,9 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Frame, formats: dict[str, ColumnFormat], target: str | None = None) -> Converted:
         if target is not None:
             formats[target] = self.target_.get(target) or self._target_format(X[target], target)
+        for name, form in formats.items():
+            if form.kind == "number" and not form.marks_known:
+                decisions.refuse_two_readings(learn(name, X[name]), form)
         read = {name: typed(X[name], form) for name, form in formats.items()}
         for name, column in read.items():
             if name != target:
@@ -326,10 +329,11 @@ def _changed(name: str, form: ColumnFormat, decimal: Any, thousands: Any, missin
     mark, grouping = _of(decimal, name), _of(thousands, name)
     if form.kind != "number":
         return form
-    if mark is not None and mark != form.decimal:
-        form = form._replace(decimal=mark, grouping="" if form.grouping == mark else form.grouping)
+    if mark is not None:
+        other = "" if form.grouping == mark else form.grouping
+        form = form._replace(decimal=mark, grouping=other, marks_known=True)
     if grouping is not None:
-        form = form._replace(grouping=grouping)
+        form = form._replace(grouping=grouping, marks_known=True)
     return form if missing == "auto" else form._replace(codes=tuple(map(float, _of(missing, name) or ())))
 
 
