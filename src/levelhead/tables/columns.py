@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
 from levelhead.tables import _frames, dates, numbers
+from levelhead.tables.errors import TableError, cell_text
 from levelhead.tables.missing import TOKENS, blanked
 from levelhead.tables.numbers import Learnt, NumberFormat
 
+_NESTED = (list, tuple, dict, set, bytes, np.ndarray)
 _TRUTH = {"true": 1.0, "false": 0.0}
 UNUSABLE = 0.2  # largest share of the cells that may be something else in a column of numbers or dates
 
@@ -145,6 +147,7 @@ def learn(
         return Learning(name, None, ColumnFormat("date"))
     if not _frames.is_text(column) and not _frames.is_mixed(column):
         return Learning(name, None, ColumnFormat("other"))
+    _refuse_nested(name, column)
     cells = cells_of(column)
     real = len(_real_numbers(column)[0])
     learnt = numbers.learn(cells, decimal, grouping, bare_cells=real)
@@ -156,6 +159,19 @@ def learn(
     if found is not None:
         return Learning(name, cells, ColumnFormat("date", date=found.format), None, found.other)
     return Learning(name, cells, ColumnFormat("text"), learnt)
+
+
+def _refuse_nested(name: str, column: Any) -> None:
+    """Stop at lists, objects and bytes: a cell must hold one value."""
+    if _frames.is_text(column):
+        return
+    odd = next((cell for cell in column.tolist() if isinstance(cell, _NESTED)), None)
+    if odd is not None:
+        kind = "bytes" if isinstance(odd, bytes) else "lists or objects"
+        raise TableError(
+            f"column {name!r} holds {kind}, such as {cell_text(odd)}; turn it into columns with one value per cell, or "
+            f"leave it out with --drop '{name}'"
+        )
 
 
 def typed(column: Any, form: ColumnFormat) -> Typed:

@@ -200,7 +200,11 @@ def of_rows(raw: Any) -> list[Finding]:
     """
     if len(raw) < 2 or raw.shape[1] < 2:
         return []
-    copies = np.flatnonzero(raw.duplicated().to_numpy())
+    nested = [
+        name for name in raw.columns if _frames.is_mixed(raw[name])
+    ]  # lists cannot be compared, text can
+    comparable = raw.astype(dict.fromkeys(nested, str)) if nested else raw
+    copies = np.flatnonzero(comparable.duplicated().to_numpy())
     if not len(copies):
         return []
     are = "is a copy of an earlier one" if len(copies) == 1 else "are copies of earlier ones"

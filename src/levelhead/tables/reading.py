@@ -92,8 +92,8 @@ def read_raw(
                 f"{source.name} is not a workbook, so it has no sheet {sheet!r}; leave --sheet out"
             )
         if source.kind == "parquet":
-            return RawTable(next(parquet.pieces(source))[0])
-        if records.is_json_lines(source):
+            return RawTable(next(parquet.pieces(source))[0], parquet.remarks(source))
+        if records.is_json(source):
             return _named(next(records.pieces(source))[0])
         layout = detect(source, encoding)
         rows = delimited.read(source, layout, as_text)
@@ -158,8 +158,9 @@ def _parts(
     if sheet is not None:
         raise TableError(f"{source.name} is not a workbook, so it has no sheet {sheet!r}; leave --sheet out")
     if source.kind == "parquet":
-        yield from ((RawTable(frame), share) for frame, share in parquet.pieces(source, rows))
-    elif records.is_json_lines(source):
+        said = parquet.remarks(source)
+        yield from ((RawTable(frame, said), share) for frame, share in parquet.pieces(source, rows))
+    elif records.is_json(source):
         yield from ((_named(frame), share) for frame, share in records.pieces(source, rows))
     else:
         layout = detect(source, encoding)

@@ -144,6 +144,9 @@ def training_table(
         read = learnt.convert(raw.frame, target)
         keep = "all"
     y = read.frame[target].to_numpy()
+    if y.dtype.kind != "f":
+        what = "dates" if y.dtype.kind == "M" else "no numbers"
+        raise TableError(f"{path}: column {target!r} holds {what}, so it cannot be the target")
     said = _about_labels(raw.frame[target], y, target)
     kept = np.flatnonzero(np.isfinite(y))
     _refuse_few_labels(raw.frame[target], y, target, path, allow_missing_labels)
@@ -200,6 +203,8 @@ def _without_label(column: Any, y: FloatArray) -> tuple[NDArray[np.intp], NDArra
 
 
 def _refuse_few_labels(column: Any, y: FloatArray, target: str, path: str | Path, allowed: bool) -> None:
+    if not len(y):
+        raise TableError(f"{path} has a header, but no rows")
     empty, odd = _without_label(column, y)
     if not np.isfinite(y).any():
         shown = f" ({examples([column.iloc[k] for k in odd[:20]])})" if len(odd) else ""
