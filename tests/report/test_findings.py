@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from tests.report.conftest import HOSTILE
-from tests.report.test_workbench import download, row, rows, shown
+from tests.report.conftest import HOSTILE, download, row, rows, shown
 
 from levelhead.audits import Audit, Diagnosis, Segment, diagnose, explain, find_segments
 from levelhead.report import audit_report

@@ -8,34 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.report.conftest import download, row, rows, shown
 
 from levelhead.report.audit import verdicts
 
 PANELS = ("labels", "scores", "probability", "spread", "alpha", "retention", "calibration")
 
 
-def rows(page: Any, column: int = 0) -> list[str]:
-    """The texts of a column, as far as it is in view."""
-    return page.evaluate(
-        """place => [...document.querySelectorAll('.grid-row')].filter(row => row.style.display !== 'none')
-            .sort((a, b) => a.dataset.index - b.dataset.index).map(row => row.children[place].textContent)""",
-        column,
-    )
-
-
 def expected_rows(audited: Any, labels: Any) -> list[str]:
     return [str(audited.place[label] + 1) for label in labels]
-
-
-def shown(page: Any) -> int:
-    return int(page.get_attribute("#grid", "aria-rowcount")) - 1
-
-
-def row(page: Any, audited: Any, label: int) -> Any:
-    number = str(audited.place[label] + 1)
-    return page.locator(".grid-row:visible").filter(
-        has=page.locator(f"xpath=./div[1][normalize-space()='{number}']")
-    )
 
 
 def settled(page: Any, true: Callable[[], bool]) -> None:
@@ -45,12 +26,6 @@ def settled(page: Any, true: Callable[[], bool]) -> None:
             return
         page.wait_for_timeout(20)
     raise AssertionError("it never came about")
-
-
-def download(page: Any, button: str) -> tuple[str, str]:
-    with page.expect_download() as caught:
-        page.click(button)
-    return caught.value.suggested_filename, caught.value.path().read_bytes().decode()
 
 
 def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:

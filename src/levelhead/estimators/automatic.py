@@ -1,18 +1,19 @@
 """Networks and trees together, with weights by their errors on held-out rows."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_monotonic_cst, _check_sample_weight, check_is_fitted
 
 from levelhead._extras import available, install
-from levelhead.audits import LEAST_ROWS, Audit
-from levelhead.estimators import combination
+from levelhead.audits import LEAST_ROWS, Audit, Contributions
+from levelhead.estimators import _large, combination
 from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import N_JOBS, Whole
+from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._tables import TableReader
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
@@ -66,6 +67,11 @@ class AutoRegressor(FittedRegressor, TableReader):
 
     Without the extra `boosting`, or with fewer than 60 rows, only networks are used.
 
+    Tables of more than 250,000 rows are fitted in another way, unless `groups` or `cv` is given. All of the above
+    happens on a sample of 100,000 rows, chosen by a hash of their content. It judges the labels of all rows. Then the
+    trees are fitted anew to all rows but one in twenty, with these judgements as weights, and combined with the
+    networks of the sample on the rows that were left out.
+
     Parameters
     ----------
     n_members : int, default=5
@@ -73,6 +79,9 @@ class AutoRegressor(FittedRegressor, TableReader):
     target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default="auto"
         Scale of the labels on which the models learn; predictions are in the units of y. "auto" chooses on held-out
         rows. A transformer has `transform` and `inverse_transform` and is monotone. None is the scale of y itself.
+    monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
+        Signs of the effects of columns on the mean, as in `GCPBoostingRegressor`. With any sign, only trees are used,
+        because networks cannot keep them.
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_jobs : int or None, default=-1
@@ -96,12 +105,16 @@ class AutoRegressor(FittedRegressor, TableReader):
     combination_ : Combination or None
         Weights of the estimators, calibration of the variance, shape of the residuals. None with fewer than 30 rows, or
         if more than half of the labels are predicted exactly: then all members have equal weights.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each column, with the sum 1: the weighted mean of those of the estimators.
     oof_prediction_ : Prediction
-        Out-of-fold predictions of the training rows.
+        Out-of-fold predictions of the training rows; of a large table, predictions of the rows left out.
     contamination_ : float
         Estimated share of wrong labels; NaN if there were too few rows.
     separation_ : ContaminationEstimate or None
         The estimate behind `contamination_`, with its standard error.
+    judge_ : AutoRegressor
+        Only for tables of more than 250,000 rows: the model of a sample of the rows, by which `audit` judges labels.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -128,6 +141,7 @@ class AutoRegressor(FittedRegressor, TableReader):
     _parameter_constraints: ClassVar[Constraints] = {
         "n_members": [Whole(1)],
         "target_transform": TARGET_TRANSFORM,
+        "monotonic_cst": ["array-like", dict, None],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
     }
@@ -137,11 +151,13 @@ class AutoRegressor(FittedRegressor, TableReader):
         n_members: int = 5,
         *,
         target_transform: TargetTransform = "auto",
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = -1,
     ) -> None:
         self.n_members = n_members
         self.target_transform = target_transform
+        self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -174,15 +190,25 @@ class AutoRegressor(FittedRegressor, TableReader):
         table, labels, _ = self._checked(X, y, sample_weight, reset=True)
         del self.columns_  # those of the estimators are used
         counted = labels[_weights(table, sample_weight) > 0]
-        kinds = self._kinds(int(check_random_state(self.random_state).randint(2**31 - 1)))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
+        if _large.applies(X, len(labels), groups, cv):
+            _large.fit(self, X, labels, sample_weight, seed)
+            return self
+        kinds = self._kinds(seed)
         self.reason_ = ""
-        pilot = kinds[0 if available("lightgbm") else 1].set_params(target_transform=self.target_transform)
+        constrained = bool(_check_monotonic_cst(self, self.monotonic_cst).any())
+        pilot = kinds[0 if available("lightgbm") or constrained else 1].set_params(
+            target_transform=self.target_transform
+        )
         self.target_transform_, self.target_transform_reason_ = pilot._chosen_scale(
             X, y, sample_weight, groups, cv
         )
         for model in kinds:
             model.set_params(target_transform=self.target_transform_)
-        if not available("lightgbm"):
+        if constrained:
+            self.reason_ = "trees, because networks cannot keep the signs of monotonic_cst"
+        elif not available("lightgbm"):
             self.reason_ = (
                 f"networks, because trees need LightGBM, which is not installed: {install('boosting')}"
             )
@@ -193,7 +219,7 @@ class AutoRegressor(FittedRegressor, TableReader):
                 f"networks, because all labels are {counted[0]:g}, so that there is nothing to compare"
             )
         if self.reason_:
-            kinds = kinds[1:]
+            kinds = kinds[:1] if constrained else kinds[1:]
         self.estimators_ = [model.fit(X, y, sample_weight, groups=groups, cv=cv) for model in kinds]
         self._combine(X, y, sample_weight)
         return self
@@ -207,7 +233,9 @@ class AutoRegressor(FittedRegressor, TableReader):
             "weight_decay": _WEIGHT_DECAY,
         }
         return [
-            GCPBoostingRegressor(n_members=max(1, self.n_members // 2), **common),
+            GCPBoostingRegressor(
+                n_members=max(1, self.n_members // 2), monotonic_cst=self.monotonic_cst, **common
+            ),
             GCPRegressor(**common, **network),
             GCPRegressor(**common, **network, activation="silu"),
         ]
@@ -258,6 +286,14 @@ class AutoRegressor(FittedRegressor, TableReader):
             f"held-out rows{where} is {errors.both:.4g}, against {errors.network:.4g} for networks and "
             f"{errors.trees:.4g} for trees"
         )
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Importance of each column: the weighted mean of those of the estimators."""
+        parts = np.array([model.feature_importances_ for model in self._fitted()])
+        known = self._combination
+        weights = np.full(len(parts), 1 / len(parts)) if known is None else known.weights
+        return np.asarray(np.sum(weights[:, None] * parts, axis=0))
 
     @property
     def oof_prediction_(self) -> Prediction:
@@ -318,11 +354,13 @@ class AutoRegressor(FittedRegressor, TableReader):
         ValueError
             If the model has no out-of-fold predictions.
         """
-        audits = [model.audit(X, y, false_alarm_rate) for model in self._fitted()]
+        models, judge = self._fitted(), getattr(self, "judge_", None)
+        if judge is not None:  # the trees of a large table have seen its labels
+            return cast(Audit, judge.audit(X, y, false_alarm_rate))
+        audits = [model.audit(X, y, false_alarm_rate) for model in models]
         if len(audits) == 1 and self._combination is None:
             return audits[0]
-        equal = Combination(np.full(len(audits), 1 / len(audits)))
-        joint = (self._combination or equal).pooled(
+        joint = self._pooling.pooled(
             np.array([audit.judged.predicted for audit in audits]),
             np.array([audit.judged.std**2 for audit in audits]),
         )
@@ -335,6 +373,34 @@ class AutoRegressor(FittedRegressor, TableReader):
             false_alarm_rate=false_alarm_rate,
             transform=getattr(self, "target_transform_", None),
         )
+
+    def contributions(self, X: Any, background: Any = None, random_state: int = 0) -> Contributions:
+        """By how much each column moves the mean and the spread of every row.
+
+        Contributions are Shapley values by sampling: 24 rows of the background are turned into the row, one column
+        after another in random order. This takes 24·(n_features + 1) predictions for each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        background : array-like or frame of shape (n_rows, n_features), default=None
+            Rows to compare with; by default X.
+        random_state : int, default=0
+            Seed.
+
+        Returns
+        -------
+        Contributions
+            Contributions to the mean and to ln std, on the scale on which the model learns.
+        """
+        return sampled(self._fitted(), self._combined, X, background, random_state)
+
+    @property
+    def _pooling(self) -> Combination:
+        """How means and variances of the models become one; with equal weights if nothing was learnt."""
+        n = len(self.estimators_)
+        return self._combination or Combination(np.full(n, 1 / n))
 
     @property
     def _fills_gaps(self) -> bool:

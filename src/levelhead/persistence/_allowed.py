@@ -123,7 +123,9 @@ _RENAMED_FIELDS = {
 _ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
     "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
 }
-ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType({"input_scaling": "standard", "target_transform": None})
+ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {"input_scaling": "standard", "target_transform": None, "monotonic_cst": None}
+)
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
 # is read as the name of a file.

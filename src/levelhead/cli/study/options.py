@@ -89,6 +89,14 @@ TableStyle = Annotated[
         "--style", metavar="NAME", help="Format: text, markdown, latex or html; in text, * marks bold."
     ),
 ]
+BoldRule = Annotated[
+    str,
+    typer.Option(
+        "--bold",
+        metavar="RULE",
+        help="Tests behind the bold: holm (corrected for their number) or paper (not corrected, as in the paper).",
+    ),
+]
 OutFile = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")]
 Failures = Annotated[
     bool, typer.Option("--failures", help="Show the last traceback of each data set and method.")

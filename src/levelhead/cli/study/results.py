@@ -17,6 +17,7 @@ _FORMATS = (".svg", ".png", ".pdf")
 def table(
     measure: study_options.Measure = None,
     style: study_options.TableStyle = "text",
+    bold: study_options.BoldRule = "holm",
     source: study_options.From = None,
     store: study_options.StoreFile = selection.STORE,
     datasets: study_options.Datasets = None,
@@ -28,7 +29,7 @@ def table(
 ) -> None:
     """Print results in the layout of Table 1: mean ± standard deviation over the splits.
 
-    Bold marks the methods that no other method beats significantly (paired t-test).
+    Bold marks the methods that no other method beats significantly (paired t-tests, corrected for their number).
     """
     from levelhead.study.tables import cells
     from levelhead.study.tables import table as drawn
@@ -38,13 +39,13 @@ def table(
     )
     measures = selection.split_names(measure) or ("rmse", "auc")
     if as_json:
-        found = {name: cells(rows, name) for name in measures}
+        found = {name: cells(rows, name, bold=bold) for name in measures}  # type: ignore[arg-type]
         result = [
             _cell(name, key, cell) for name, of_measure in found.items() for key, cell in of_measure.items()
         ]
         screen.print_json({"cells": result})
         return
-    screen.print_line(drawn(rows, measures, style))  # type: ignore[arg-type]  # refused by `table` itself
+    screen.print_line(drawn(rows, measures, style, bold=bold))  # type: ignore[arg-type]  # refused by `table` itself
 
 
 @screen.command

@@ -46,6 +46,8 @@ _LEAST_FOLDS = 5
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
 _MEDIAN_CHI2 = 0.4549  # of one degree of freedom
 _CHUNK = 65_536  # rows scaled at a time in a prediction
+_CHANGED, _FEWEST = 5_000, 8  # predictions from which importances are estimated, and rows for each column
+_WIDEST = 2_000  # columns; for more, importances would take longer than the fit
 
 
 class NetworkRegressor(AuditedRegressor):
@@ -143,7 +145,7 @@ class NetworkRegressor(AuditedRegressor):
         else:
             self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
-        return self._record_history()
+        return self._record_history(X, rows)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Train the networks for one epoch on the given rows.
@@ -179,7 +181,7 @@ class NetworkRegressor(AuditedRegressor):
         epochs = 1 if first else self.networks_[0].epochs + 1
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
-        return self._record_history()
+        return self._record_history(X, rows)
 
     def _predict_table(self, X: Table) -> Prediction:
         networks = self._predicting_networks()
@@ -395,11 +397,31 @@ class NetworkRegressor(AuditedRegressor):
         self.input_scale_ = embeddings.learn(X, rows, self.input_scaling)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
-    def _record_history(self) -> Self:
+    def _record_history(self, X: Table, rows: Rows) -> Self:
+        self.__dict__.pop("feature_importances_", None)  # of an earlier fit
+        if X.shape[1] <= _WIDEST:
+            self.feature_importances_ = self._importances(X, rows)
         self.n_iter_ = max(network.epochs for network in self.networks_)
         curves = [network.loss_curve for network in self.networks_]
         self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]
         return self
+
+    def _importances(self, X: Table, rows: Rows) -> FloatArray:
+        """How much the predicted means change if the cells of one column are exchanged between rows.
+
+        In the canonical order, which is random, each row gets the cell of the next one.
+        """
+        chosen = np.unique(rows.group[rows.index], return_index=True)[1][
+            : max(_FEWEST, _CHANGED // X.shape[1])
+        ]
+        table = X[rows.index[chosen]]
+        mean, squares = self._predict_table(table).latent.mean, np.empty(X.shape[1])
+        for column in range(X.shape[1]):
+            original = table[:, column].copy()
+            table[:, column] = np.roll(original, -1)
+            squares[column] = np.mean((self._predict_table(table).latent.mean - mean) ** 2)
+            table[:, column] = original
+        return squares / (squares.sum() or 1.0)
 
     def _check_parameters(self) -> None:
         self._validate_params()
