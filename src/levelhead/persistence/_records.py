@@ -108,6 +108,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "bare": is_flag,
             "date": optional(one_of(*DATE_FORMATS)),
             "codes": each(tuple, number()),
+            "marks_known": is_flag,
         },
         Scale: {
             "center": lambda value: number()(value) or _floats(value),
