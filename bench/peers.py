@@ -102,6 +102,35 @@ def quantile_forest(X, y, seed):
         low, middle, high = model.predict(X, quantiles=[0.1587, 0.5, 0.8413]).T
         return Answer(middle, _squared(0.5 * (high - low)))
 
+    answer.quantiles = lambda X, levels: np.asarray(model.predict(X, quantiles=list(levels))).T
+    return answer
+
+
+def catboost_conformal(X, y, seed):
+    """CatBoost with its own variance; 90 % intervals by normalized split conformal prediction on 20 % of the rows."""
+    X, X_held, y, y_held = train_test_split(X, y, test_size=0.2, random_state=seed)
+    answer = catboost_with_variance(X, y, seed)
+    said = answer(X_held)
+    score = np.sort(np.abs(y_held - said.mean) / np.sqrt(said.var))
+    rank = int(np.ceil(0.9 * (len(score) + 1)))
+    half = score[min(rank, len(score)) - 1]
+
+    def interval(X):
+        said = answer(X)
+        return said.mean - half * np.sqrt(said.var), said.mean + half * np.sqrt(said.var)
+
+    answer.interval = interval
+    return answer
+
+
+def mapie(X, y, seed):
+    """LightGBM with 90 % intervals by MAPIE's CV+."""
+    from mapie.regression import CrossConformalRegressor
+
+    model = CrossConformalRegressor(lightgbm()(seed), confidence_level=0.9, cv=5, random_state=seed)
+    model.fit_conformalize(X, y)
+    answer = lambda X: Answer(np.asarray(model.predict(X)))
+    answer.interval = lambda X: model.predict_interval(X)[1][:, :, 0].T
     return answer
 
 
@@ -167,6 +196,8 @@ PEERS: dict[str, tuple[Fit, str]] = {
     "quantile forest": (quantile_forest, "quantile_forest"),
     "NGBoost Normal": (ngboost("Normal"), "ngboost"),
     "NGBoost Student": (ngboost("TFixedDf"), "ngboost"),
+    "CatBoost conformal": (catboost_conformal, "catboost"),
+    "MAPIE CV+ LightGBM": (mapie, "mapie"),
     "cleanlab + LightGBM": (cleanlab, "cleanlab"),
     "deep ensemble": (
         ours(lambda seed: GaussianRegressor(n_members=5, random_state=seed, n_jobs=1)),

@@ -16,8 +16,18 @@ LOSSES = {
     "beta 1": losses.beta_normal(1.0),
     "gamma 0.4": losses.gamma_normal(0.4),
     "gamma 1": losses.gamma_normal(1.0),
+    "student_direct": losses.gcp_direct(),
+    "beta_nll": losses.beta_nll_normal(0.5),
+    "faithful": losses.faithful_normal(),
+    "natural": losses.natural_normal(),
+    "evidential": losses.evidential_student(0.01),
+    "huber": losses.huber_scale(1.345),
+    "fixed_student": losses.fixed_student_scale(2.0),
 }
-LIKELIHOODS = {"student", "gaussian"}
+LIKELIHOODS = {"student", "gaussian", "student_direct", "huber", "fixed_student"}
+STOPPED = {"beta_nll", "faithful"}  # their gradients are not the derivatives of the value
+NOT_ROBUST = {"gaussian", "natural", "faithful", "beta_nll"}
+BOUNDED = {"huber", "evidential"}  # a far label keeps its influence, which does not grow
 
 
 @pytest.fixture(params=LOSSES)
@@ -57,6 +67,8 @@ def difference(f, theta, k):
 
 def test_gradient_is_the_derivative_of_the_value(named, draws):
     name, loss = named
+    if name in STOPPED:
+        return
     y, outputs = draws
     theta = parameters(loss, outputs)
     value = fixed_posterior_value(y, theta) if name == "kl" else lambda *t: loss(y, *t).value
@@ -68,6 +80,8 @@ def test_gradient_is_the_derivative_of_the_value(named, draws):
 
 def test_gradient_in_outputs_is_the_derivative_through_the_links(named, draws):
     name, loss = named
+    if name in STOPPED:
+        return
     if name == "kl":  # its value moves with the posterior; the next test compares its gradient
         loss = LOSSES["student"]
     y, outputs = draws
@@ -124,6 +138,7 @@ def scaled(loss, theta, shift, factor):
         "mu": lambda v: factor * v + shift,
         "beta": lambda v: factor**2 * v,
         "variance": lambda v: factor**2 * v,
+        "sigma": lambda v: factor**2 * v,
     }
     return [rules.get(name, lambda v: v)(v) for name, v in zip(loss.parameters, theta, strict=True)]
 
@@ -138,9 +153,9 @@ def test_equivariance_under_shift_and_scale(named, draws):
         assert_allclose(after.value, before.value + np.log(3), rtol=1e-9, atol=1e-12)
     if name == "kl":
         assert_allclose(after.value, before.value, rtol=1e-9, atol=1e-12)
-    if name.startswith("beta"):
+    if name.startswith("beta "):
         assert_allclose(after.value, before.value * 3 ** -float(name.split()[1]), rtol=1e-9, atol=1e-300)
-    if name.startswith("gamma"):
+    if name.startswith("gamma "):
         power = float(name.split()[1])
         assert_allclose(after.value, before.value * 3 ** -(power / (1 + power)), rtol=1e-9, atol=1e-300)
 
@@ -208,7 +223,43 @@ def test_robust_losses_forget_a_far_label(named):
     name, loss = named
     theta = [np.array([v]) for v in (0.0, 1.0, 1.0, 1.0)[: len(loss.parameters)]]
     pull = [abs(loss(np.array([y]), *theta).gradient[0][0]) for y in (2.0, 1e6)]
-    assert (pull[1] > pull[0]) if name == "gaussian" else (pull[1] < 1e-5 * pull[0])
+    if name in BOUNDED:
+        assert 0.01 * pull[0] < pull[1] <= 1.01 * pull[0]
+    else:
+        assert (pull[1] > pull[0]) if name in NOT_ROBUST else (pull[1] < 1e-5 * pull[0])
+
+
+def test_the_direct_form_is_the_same_distribution(draws):
+    y, outputs = draws
+    m, nu, alpha, beta = parameters(LOSSES["student"], outputs)
+    sigma = beta * (nu + 1) / nu
+    four, three = losses.student(y, m, nu, alpha, beta), losses.student_direct(y, m, alpha, sigma)
+    assert_allclose(three.value, four.value, rtol=1e-14)
+    by_m, by_nu, by_alpha, by_beta = four.gradient
+    assert_allclose(three.gradient[0], by_m)
+    assert_allclose(three.gradient[1], by_alpha)
+    assert_allclose(three.gradient[2] * (nu + 1) / nu, by_beta, rtol=1e-11)  # ∂σ/∂β
+    assert_allclose(-three.gradient[2] * beta / nu**2, by_nu, rtol=1e-11, atol=1e-300)  # ∂σ/∂ν
+
+
+def test_baselines_are_what_their_papers_say(draws):
+    y, outputs = draws
+    mu, variance = parameters(LOSSES["gaussian"], outputs)
+    plain = losses.gaussian(y, mu, variance)
+    assert_allclose(losses.beta_nll(y, mu, variance, beta=0.0).gradient, plain.gradient)
+    # β = 1 and the faithful loss pull the mean like least squares, and the latter leaves the variance to the likelihood
+    assert_allclose(losses.beta_nll(y, mu, variance, beta=1.0).gradient[0], mu - y, rtol=1e-12)
+    assert_allclose(losses.faithful(y, mu, variance).gradient[0], mu - y)
+    assert_allclose(losses.faithful(y, mu, variance).gradient[1], plain.gradient[1])
+    assert_allclose(losses.natural(y, mu / variance, 1 / variance).value, plain.value, rtol=1e-9)
+    four = parameters(LOSSES["evidential"], outputs)
+    assert_allclose(losses.evidential(y, *four, penalty=0.0).value, losses.student(y, *four).value)
+    near = np.abs(y - mu) < 1.345 * np.sqrt(variance)
+    huber = losses.huber(y, mu, variance, k=1.345)
+    assert_allclose(huber.gradient[1][near], plain.gradient[1][near], rtol=1e-9)
+    assert_allclose(np.abs(huber.gradient[0][~near]), 1.345 / np.sqrt(variance[~near]))
+    t = losses.fixed_student(y, mu, variance, alpha=2.0)
+    assert_allclose(t.value, -stats.t.logpdf(y, 4, mu, np.sqrt(variance / 2)), rtol=1e-11)
 
 
 def test_links_are_the_papers():
@@ -234,3 +285,11 @@ def test_meaningless_settings_are_refused():
         losses.beta_divergence(0.0, 0.0, 1.0, beta=0.0)
     with pytest.raises(ValueError, match="choose 'student'"):
         losses.gcp("wasserstein")
+    for wrong in (
+        lambda: losses.beta_nll(0.0, 0.0, 1.0, beta=2.0),
+        lambda: losses.evidential(0.0, 0.0, 1.0, 1.0, 1.0, penalty=-1.0),
+        lambda: losses.huber(0.0, 0.0, 1.0, k=0.0),
+        lambda: losses.fixed_student(0.0, 0.0, 1.0, alpha=0.0),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            wrong()

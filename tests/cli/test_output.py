@@ -31,9 +31,10 @@ HARMLESS = ["-1.5", "+3", "plain", "a=b", "1e5", "O'Hara", "\u200bplain", "\uff1
 @pytest.mark.parametrize("cell", FORMULAS)
 def test_formulas_become_text(cell: str, tmp_path: Path) -> None:
     output.write_csv(pd.DataFrame({cell: [cell], "number": [-1.5]}), tmp_path / "out.csv")
-    read = pd.read_csv(tmp_path / "out.csv", dtype=str)
-    assert read.columns[0] == read.iloc[0, 0] == "'" + cell.replace("\r", "\n")
-    assert read["number"].tolist() == ["-1.5"]
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        header, row = csv.reader(file)
+    assert header[0] == row[0] == "'" + cell.replace("\r", "\n")
+    assert row[1] == "-1.5"
 
 
 @pytest.mark.parametrize("cell", HARMLESS)

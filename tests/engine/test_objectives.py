@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from levelhead import engine, losses
+from levelhead.engine import baselines
 from levelhead.engine._simd import BLOCK
 from levelhead.engine.objectives import sample_losses
 
@@ -14,6 +15,17 @@ PAIRS = [
     (engine.beta(1.0, variance_floor=0.05), losses.beta_normal(1.0, variance_floor=0.05)),
     (engine.gamma(0.1), losses.gamma_normal(0.1)),
     (engine.gamma(0.6, variance_floor=0.05), losses.gamma_normal(0.6, variance_floor=0.05)),
+    (engine.gcp_direct(), losses.gcp_direct()),
+    (
+        engine.gcp_direct(alpha_floor=0.3, sigma_floor=0.01),
+        losses.gcp_direct(alpha_floor=0.3, sigma_floor=0.01),
+    ),
+    (baselines.beta_nll(0.5, variance_floor=0.01), losses.beta_nll_normal(0.5, variance_floor=0.01)),
+    (baselines.faithful(variance_floor=0.01), losses.faithful_normal(variance_floor=0.01)),
+    (baselines.natural(precision_floor=0.01), losses.natural_normal(precision_floor=0.01)),
+    (baselines.evidential(0.01, beta_floor=0.01), losses.evidential_student(0.01, beta_floor=0.01)),
+    (baselines.huber(1.345, variance_floor=0.01), losses.huber_scale(1.345, variance_floor=0.01)),
+    (baselines.fixed_student(2.0, sigma_floor=0.01), losses.fixed_student_scale(2.0, sigma_floor=0.01)),
 ]
 
 
@@ -78,3 +90,11 @@ def test_constants_are_checked():
         engine.beta_location(0.1, std=-1)
     with pytest.raises(ValueError, match="none may be negative"):
         engine.gcp(alpha_floor=-0.1)
+    with pytest.raises(ValueError, match="none may be negative"):
+        baselines.evidential(-0.1)
+    with pytest.raises(ValueError, match=r"beta is 1\.5"):
+        baselines.beta_nll(1.5)
+    with pytest.raises(ValueError, match="k is 0"):
+        baselines.huber(0)
+    with pytest.raises(ValueError, match="alpha is 0"):
+        baselines.fixed_student(0)

@@ -72,6 +72,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audited:
         rows=place,
         id_column="id",
         title=f"Labels of rent {HOSTILE}",
+        file_name="data/flats in Essen.csv.gz",
         remarks=[HOSTILE],
     )
     return Audited(path, audit, frame, place)
@@ -145,3 +146,29 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "report.html"
     audit_report(audit, path, table=frame, target="rent", id_column="id")
     return path
+
+
+def rows(page: Any, column: int = 0) -> list[str]:
+    """The texts of a column, as far as it is in view."""
+    return page.evaluate(
+        """place => [...document.querySelectorAll('.grid-row')].filter(row => row.style.display !== 'none')
+            .sort((a, b) => a.dataset.index - b.dataset.index).map(row => row.children[place].textContent)""",
+        column,
+    )
+
+
+def shown(page: Any) -> int:
+    return int(page.get_attribute("#grid", "aria-rowcount")) - 1
+
+
+def row(page: Any, audited: Any, label: int) -> Any:
+    number = str(audited.place[label] + 1)
+    return page.locator(".grid-row:visible").filter(
+        has=page.locator(f"xpath=./div[1][normalize-space()='{number}']")
+    )
+
+
+def download(page: Any, button: str) -> tuple[str, str]:
+    with page.expect_download() as caught:
+        page.click(button)
+    return caught.value.suggested_filename, caught.value.path().read_bytes().decode()

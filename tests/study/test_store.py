@@ -142,9 +142,50 @@ def test_csv_there_and_back(tmp_path, make_specs):
     for one, other in zip(rows, back, strict=True):
         assert (one.mean_alpha is None) == (other.mean_alpha is None)
         np.testing.assert_allclose(other[5:11], one[5:11], rtol=1e-6)
-    text = (tmp_path / "rows.csv").read_text().replace("contamination,kind", "share,contamination")
-    (tmp_path / "old.csv").write_text(text.replace("toy,0.1,", "toy,10,"))  # as version 0.1 wrote it
-    assert read_csv(tmp_path / "old.csv") == back
+    assert [row[14:] for row in back] == [row[14:] for row in rows]
+
+
+def test_files_without_provenance_say_that_it_is_unknown(tmp_path):
+    head = (
+        "dataset,share,contamination,method,seed,rmse,auc,nll,crps,coverage,robust_r2,mean_alpha,fit_seconds"
+    )
+    line = "toy,10,Replaced(spread=10.0),GCP,3,1.5,1,2,3,0.9,0.5,,2"  # as version 0.1 wrote it
+    (tmp_path / "old.csv").write_text(f"{head}\n{line}\n")
+    [row] = read_csv(tmp_path / "old.csv")
+    assert row[:6] == ("toy", 0.1, "Replaced(spread=10.0)", "GCP", 3, 1.5)
+    assert row.mean_alpha is None
+    assert row.cpu_seconds is None
+    assert {row.processor, row.engine, row.versions} == {"unknown"}
+
+
+def test_where_a_run_was_computed_is_stored(tmp_path, make_specs):
+    run_study(make_specs(1)[:1], tmp_path / "study.db", show_progress=False)
+    with Store(tmp_path / "study.db") as store:
+        row = store.rows()[0]
+    assert 0 < row.cpu_seconds < row.fit_seconds + 0.05
+    assert len(row.engine) == 16
+    assert "unknown" not in row
+    assert "numpy " in row.versions
+
+
+def test_a_store_of_version_0_1_is_read_and_continued(tmp_path, make_specs):
+    path = tmp_path / "study.db"
+    specs = make_specs(1)
+    run_study(specs[:1], path, show_progress=False)
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE runs DROP COLUMN cpu_seconds")
+    connection.execute('UPDATE runs SET versions = \'{"python": "3.11.7"}\'')
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+    with Store(path) as store:
+        old = store.rows()
+    assert {(row.cpu_seconds, row.engine, row.versions) for row in old} == {
+        (None, "unknown", "python 3.11.7")
+    }
+    assert run_study(specs, path, show_progress=False).cached == 1
+    with Store(path) as store:
+        assert [row.cpu_seconds is None for row in store.rows()].count(True) == len(old)
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="has the columns"):
         read_csv(tmp_path / "other.csv")

@@ -7,7 +7,7 @@ import pytest
 
 from levelhead.study import Row, cells, compare, compared, table
 from levelhead.study.paper.published import table1
-from levelhead.study.tables import significantly_lower
+from levelhead.study.tables import best_methods, holm, on_shared_splits, significantly_lower
 
 
 def row(method, seed, rmse, *, dataset="toy", contamination=0.05, auc=1.0, kind="Replaced()", alpha=None):
@@ -51,6 +51,27 @@ def test_the_level_of_the_test_is_five_percent():
         significantly_lower(*(dict(enumerate(rng.normal(size=20))) for _ in range(2))) for _ in range(2000)
     ]
     assert np.mean(found) == pytest.approx(0.025, abs=0.01)  # one side of two
+
+
+def test_holm_keeps_the_error_of_a_column():
+    """Ten equal methods: without correction most columns lose a method by chance, with it one in twenty or fewer."""
+    rng = np.random.default_rng(2)
+    columns = [{f"m{k}": dict(enumerate(rng.normal(size=20))) for k in range(10)} for _ in range(100)]
+    wrong = {
+        rule: np.mean([len(best_methods(c, bold=rule)) < 10 for c in columns]) for rule in ("holm", "paper")
+    }
+    assert wrong["holm"] < 0.12
+    assert wrong["paper"] > 0.4
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    with pytest.raises(ValueError, match="choose 'holm'"):
+        best_methods(columns[0], bold="bonferroni")
+
+
+def test_only_shared_splits_are_compared(rows):
+    few = [r for r in rows if r.method != "A" or r.seed < 10]
+    kept = on_shared_splits([*few, *(r._replace(dataset="zoo") for r in rows if r.method == "B")])
+    assert {r.seed for r in kept if r.dataset == "toy"} == set(range(10))
+    assert len([r for r in kept if r.dataset == "zoo"]) == 30
 
 
 def test_corner_cases_of_the_test():
@@ -137,18 +158,37 @@ def test_the_papers_numbers():
     assert all(better)
 
 
-def test_differences_in_standard_errors():
-    ours = [row("GCP", seed, 3.57 + 1.47 * 0.3, dataset="boston", auc=2.05) for seed in range(25)]
+def test_differences_in_standard_errors_of_both_sides():
+    noise = 1.47 * np.array([-1, 1] * 12 + [0])  # standard deviation 1.47
+    ours = [
+        row("GCP", seed, 3.57 + 1.47 * 0.3 + noise[seed], dataset="boston", auc=2.05) for seed in range(25)
+    ]
     ours += [row("mine", seed, 1.0, dataset="boston") for seed in range(25)]
     rmse, auc = compared(ours)
-    assert rmse.standard_error == pytest.approx(1.47 / 5, rel=1e-3)
-    assert rmse.difference == pytest.approx(1.5, rel=1e-3)
+    assert rmse.standard_error == pytest.approx(1.47 * (1 / 25 + 1 / 50) ** 0.5, rel=1e-3)
+    assert rmse.difference == pytest.approx(0.3 / (1 / 25 + 1 / 50) ** 0.5, rel=1e-3)
+    assert rmse.p_value == pytest.approx(0.221, abs=2e-3)
+    assert auc.standard_error == pytest.approx(0.48 / 50**0.5, rel=2e-3)  # ours does not vary at all
     assert auc.difference == pytest.approx(0, abs=1e-9)
     printed = compare(ours)
-    assert "+1.5 " in printed
+    assert "+1.2 " in printed
     assert "mine" not in printed
-    far = compare([r._replace(rmse=9.0) for r in ours])
-    assert "+18.5*" in far
+    far = compare([r._replace(rmse=r.rmse + 5) for r in ours])
+    assert "+15.1*" in far
+
+
+def test_cells_of_the_same_quantity_agree_as_often_as_by_chance():
+    """Two samples of 50 splits from one distribution: 68 % within one standard error, 95 % within two."""
+    rng = np.random.default_rng(3)
+    fact = table1()["boston", 0.05, "GCP"]
+    found = []
+    for _ in range(400):
+        paper, ours = rng.normal(fact.rmse, fact.rmse_std, size=(2, 50))
+        shift = fact.rmse - paper.mean()  # the published mean is the fixed side
+        one = compared([row("GCP", k, v + shift, dataset="boston", auc=2.05) for k, v in enumerate(ours)])[0]
+        found.append(abs(one.difference))
+    assert np.mean(np.array(found) < 1) == pytest.approx(0.68, abs=0.07)
+    assert np.mean(np.array(found) < 2) == pytest.approx(0.955, abs=0.04)
 
 
 def test_rounded_numbers_are_not_taken_for_exact():

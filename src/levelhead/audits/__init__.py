@@ -2,7 +2,7 @@
 
 from levelhead.audits.audit import LEAST_ROWS, Audit
 from levelhead.audits.diagnosis import Diagnosis, diagnose
-from levelhead.audits.explanation import Explanation, affordable, explain
+from levelhead.audits.explanation import Contributions, Explanation, affordable, explain
 from levelhead.audits.findings import Findings, investigate
 from levelhead.audits.segments import Segment, doubtful, find_segments
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
@@ -11,6 +11,7 @@ __all__ = [
     "LEAST_ROWS",
     "Audit",
     "ContaminationEstimate",
+    "Contributions",
     "Diagnosis",
     "Explanation",
     "Findings",

@@ -56,7 +56,24 @@ def separate(r: FloatArray, contamination: float | None) -> dict[str, Any]:
     dict
         The fields of a `ContaminationEstimate`.
     """
-    histogram = count(r)
+    return separate_counts(count(r), contamination)
+
+
+def separate_counts(histogram: Histogram, contamination: float | None) -> dict[str, Any]:
+    """The same from residuals that were counted already, piece by piece.
+
+    Parameters
+    ----------
+    histogram : Histogram
+        Counts of scaled residuals.
+    contamination : float or None
+        Share of wrong labels, if it is known.
+
+    Returns
+    -------
+    dict
+        The fields of a `ContaminationEstimate`.
+    """
     inside = histogram.n - histogram.far
     models = [model for core in CORES for model in _mixture.fit(core, histogram.counts)]
     if contamination is not None:

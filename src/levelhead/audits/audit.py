@@ -2,6 +2,7 @@
 
 import functools
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -455,6 +456,34 @@ class Audit:
             title="How sure it is",
         )
         return shown_once(figure)
+
+    def report(self, path: str | Path | None = None, *, overwrite: bool = False, **contents: Any) -> Any:
+        """Return the page to review the flagged labels; a notebook shows it below the cell.
+
+        Parameters
+        ----------
+        path : path-like or None, default=None
+            A file to write the page to as well.
+        overwrite : bool, default=False
+            Whether to replace an existing file.
+        **contents : object
+            What else the page shows, as in `levelhead.report.audit_report`: `table` is the table that the labels come
+            from, `target` the name of its column of labels.
+
+        Returns
+        -------
+        levelhead.report.Page
+            The page.
+
+        Raises
+        ------
+        ImportError
+            If a library of the extra `report` is not installed.
+        """
+        page = needed("levelhead.report", "Audit.report", "report").audit_page(self, **contents)
+        if path is not None:
+            page.save(path, overwrite=overwrite)
+        return page
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a table with one row per label.

@@ -1,8 +1,7 @@
 """Why a label is suspect: which inputs move its expectation, and what trusted rows nearby look like.
 
-The contribution of an input is its Shapley value, by sampling: beginning at a trusted row, the inputs are replaced by
-those of the suspect in random order, and the changes of the prediction are recorded. This needs only predictions, so
-it works for every model.
+The contribution of an input is its Shapley value, by sampling (`levelhead.audits.shapley`), which works for every
+model.
 
 >>> import numpy as np
 >>> X = np.random.default_rng(0).normal(size=(200, 3))
@@ -15,23 +14,23 @@ True
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelhead._checks import FloatArray, real
 from levelhead.audits.neighbours import nearest
+from levelhead.audits.shapley import N_REFERENCES, averaged, paths_of
+from levelhead.prediction.display import make_frame
 
-__all__ = ["Explanation", "affordable", "explain"]
+__all__ = ["Contributions", "Explanation", "affordable", "explain"]
 
 Index = NDArray[np.intp]
 Predict = Callable[[Any], ArrayLike]
 
-_REFERENCES = 24  # trusted rows, and orders of the inputs, that contributions are averaged over
 _NEIGHBOURS = 6
 _MOST_PREDICTIONS = 200_000
-_BLOCK = 50_000  # predictions at once
 _SHOWN = 4
 
 
@@ -71,6 +70,69 @@ class Explanation:
         return f"{self.expected:.4g} is expected{because}; the mean of trusted rows is {self.usual:.4g}."
 
 
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """By how much each column moves the mean and the spread of every row.
+
+    For every row, `base_mean` and the contributions to the mean add up to the mean on the scale on which the model
+    learns, and `base_log_std` and those to the spread to ln of its standard deviation without the disagreement of
+    members (`aleatoric_var` of `prediction.latent`).
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_samples, n_features)
+        Contributions to the mean.
+    log_std : ndarray of shape (n_samples, n_features)
+        Contributions to the logarithm of the standard deviation: 0.1 stands for about 10 % more.
+    base_mean : float
+        Mean of the rows that each row is compared with.
+    base_log_std : float
+        Mean of their ln std.
+    names : tuple of str
+        Names of the columns.
+    scale : str or None
+        Name of the scale of the labels on which the model learns; None for the units of y.
+    """
+
+    mean: FloatArray
+    log_std: FloatArray
+    base_mean: float
+    base_log_std: float
+    names: tuple[str, ...]
+    scale: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def to_frame(
+        self, of: Literal["mean", "log_std"] = "mean", backend: Literal["pandas", "polars"] = "pandas"
+    ) -> Any:
+        """Return a table with one row per row of X and one column per column of X.
+
+        Parameters
+        ----------
+        of : {"mean", "log_std"}, default="mean"
+            The quantity.
+        backend : {"pandas", "polars"}, default="pandas"
+            The library whose data frame is returned.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            Contributions.
+        """
+        if of not in ("mean", "log_std"):
+            raise ValueError(f"of is {of!r}; choose 'mean' or 'log_std'")
+        parts = self.mean if of == "mean" else self.log_std
+        return make_frame(dict(zip(self.names, parts.T, strict=True)), backend)
+
+    def __repr__(self) -> str:
+        size = np.abs(self.mean).mean(axis=0) if len(self) else np.zeros(len(self.names))
+        largest = [f"{self.names[k]} ({size[k]:.3g})" for k in np.argsort(-size, kind="stable")[:_SHOWN]]
+        on = "" if self.scale is None else f", on a {self.scale} scale"
+        return f"Contributions of {len(self.names)} columns to {len(self):,} rows{on}; mean size: {', '.join(largest)}"
+
+
 def affordable(n_columns: int) -> int:
     """Return the number of rows that `explain` explains in reasonable time.
 
@@ -84,7 +146,7 @@ def affordable(n_columns: int) -> int:
     int
         Rows that need about 200,000 predictions.
     """
-    return max(1, _MOST_PREDICTIONS // (_REFERENCES * (n_columns + 1)))
+    return max(1, _MOST_PREDICTIONS // (N_REFERENCES * (n_columns + 1)))
 
 
 def explain(
@@ -126,45 +188,25 @@ def explain(
         raise ValueError("no row is trusted; give at least one row to compare with")
     near = _nearest(X, inputs, chosen, fine)
     rng = np.random.default_rng(random_state)
-    paths = [_paths(int(row), np.flatnonzero(fine), len(columns), rng) for row in chosen]
-    means = _predictions(predict, X, columns, [path.source for path in paths])
+    pool = np.flatnonzero(fine)
+    paths = [paths_of(int(row), rng.choice(pool, N_REFERENCES), len(columns), rng) for row in chosen]
+    found = averaged(lambda source: np.asarray(predict(_mixed(X, columns, source)))[:, None], paths)
     return [
-        _explanation(path, values, columns, others)
-        for path, values, others in zip(paths, means, near, strict=True)
+        _explanation(int(row), [part[..., 0] for part in parts], columns, others)
+        for row, parts, others in zip(chosen, found, near, strict=True)
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class _Paths:
-    """Mixed rows: `source[k, j]` is the row that column j of the k-th mixed row is taken from."""
-
-    row: int
-    source: Index
-    order: Index  # of the columns, one line per reference
-
-
-def _paths(row: int, pool: Index, n_columns: int, rng: np.random.Generator) -> _Paths:
-    reference = rng.choice(pool, _REFERENCES)
-    order = np.argsort(rng.random((_REFERENCES, n_columns)), axis=1)
-    rank = np.argsort(order, axis=1)
-    taken = rank[:, None, :] < np.arange(n_columns + 1)[None, :, None]
-    source = np.where(taken, row, reference[:, None, None])
-    return _Paths(row, source.reshape(-1, n_columns), order)
-
-
-def _explanation(paths: _Paths, means: FloatArray, columns: dict[str, Any], near: Index) -> Explanation:
-    steps = means.reshape(len(paths.order), -1)
-    change = np.zeros(paths.order.shape)
-    np.put_along_axis(change, paths.order, np.diff(steps, axis=1), axis=1)
-    mean = change.mean(axis=0)
+def _explanation(row: int, parts: list[Any], columns: dict[str, Any], near: Index) -> Explanation:
+    mean, usual, expected = parts
     names = list(columns)
     by_size = np.argsort(-np.abs(mean), kind="stable")
     return Explanation(
-        row=paths.row,
-        expected=float(steps[0, -1]),
-        usual=float(steps[:, 0].mean()),
+        row=row,
+        expected=float(expected),
+        usual=float(usual),
         contributions={names[place]: float(mean[place]) for place in by_size},
-        cells={name: column[paths.row] for name, column in columns.items()},
+        cells={name: column[row] for name, column in columns.items()},
         neighbours=near,
     )
 
@@ -174,20 +216,6 @@ def _columns(X: Any) -> dict[str, Any]:
         return {str(name): np.asarray(X[name]) for name in X.columns}
     cells = np.asarray(X)
     return {f"column {place + 1}": cells[:, place] for place in range(cells.shape[1])}
-
-
-def _predictions(
-    predict: Predict, X: Any, columns: dict[str, Any], sources: Sequence[Index]
-) -> list[FloatArray]:
-    """Predictions of the mixed rows, many at once, because every call takes time of its own."""
-    if not sources:
-        return []
-    together = np.concatenate(sources)
-    parts = [
-        np.asarray(predict(_mixed(X, columns, together[start : start + _BLOCK])), dtype=np.float64)
-        for start in range(0, len(together), _BLOCK)
-    ]
-    return np.split(np.concatenate(parts), np.cumsum([len(source) for source in sources])[:-1])
 
 
 def _mixed(X: Any, columns: dict[str, Any], source: Index) -> Any:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import levelhead
 from levelhead import tables
 from levelhead._extras import needed
+from levelhead._rounding import with_noise
 from levelhead.cli import options, output, screen
 from levelhead.cli.models import (
     about_table,
+    after_formats,
     estimator_text,
     fitted,
     formats_of,
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from levelhead.audits import Findings
 
 _ON_SCREEN = 10
+_GROUPED = 1e4  # numbers from which digits are grouped
+_ALMOST_SURE = 0.9995
 
 
 @screen.command
@@ -74,6 +78,7 @@ def audit(
     )
     from levelhead.auditing import blocks_in_time, judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS, investigate
+    from levelhead.tables.encoding.inputs import comparable
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
@@ -81,16 +86,17 @@ def audit(
     ordered = groups is None and known is None
     groups, about_time = blocks_in_time(table.X) if ordered else (groups, ())
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
+    estimate = after_formats(model)  # the columns of the table have their meaning already
     verdict = judge(
-        model, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
+        estimate, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
     ).with_remarks(*about_time)
-    inputs = model[:-1].transform(table.X)
+    inputs = comparable(table.X, table.y)
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
             verdict,
             _columns(table, [target, *(drop or ())]),
             rows=table.row,
-            predict=model.predict,
+            predict=estimate.predict,
             X=table.X,
             inputs=inputs,
         )
@@ -107,6 +113,7 @@ def audit(
             id_column=id_column,
             inputs=inputs,
             title=f"Labels of {target} in {data.name}",
+            file_name=data.name,
             remarks=(
                 f"Judged {table.labels_judged:,} of {table.labels_given:,} labels.",
                 *table.remarks,
@@ -207,12 +214,15 @@ def _show(suspects: Any, named: bool) -> None:
         if len(suspects) > len(shown)
         else "Flagged labels",
         [*columns[:-4], "given", "expected", "± std", "P(wrong)"],
-        [(*row[:-4], *map(_short, row[-4:])) for row in shown.itertuples(index=False)],
+        [(*row[:-4], *_numbers(*row[-4:])) for row in shown.itertuples(index=False)],
     )
 
 
-def _short(number: float) -> str:
-    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
+def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, ...]:
+    """The given label as it is, the others with the digits that the noise leaves meaningful."""
+    exact = f"{given:,.10g}" if abs(given) >= _GROUPED else f"{given:.10g}"
+    chance = ">99.9%" if p > _ALMOST_SURE else f"{p:.1%}"
+    return exact, with_noise(expected, std), with_noise(std, std), chance
 
 
 def _draw(verdict: levelhead.Audit, path: Path) -> None:

@@ -113,9 +113,12 @@ def busy(text: str) -> Iterator[None]:
 @contextmanager
 def bar(text: str) -> Iterator[Callable[[float], None]]:
     """Show a progress bar on a terminal; yields a function to call with the fraction that is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     console = _console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    if not console.is_terminal:
+        yield lambda share: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(text, total=1.0)
         yield lambda share: progress.update(task, completed=share)
 

@@ -11,6 +11,7 @@
 (5, 200, 4)
 """
 
+from levelhead.engine import baselines
 from levelhead.engine.descriptions import (
     Architecture,
     Job,
@@ -22,7 +23,15 @@ from levelhead.engine.descriptions import (
     Variational,
 )
 from levelhead.engine.networks import forward
-from levelhead.engine.objectives import Objective, beta, beta_location, gamma, gaussian, gcp
+from levelhead.engine.objectives import (
+    Objective,
+    beta,
+    beta_location,
+    gamma,
+    gaussian,
+    gcp,
+    gcp_direct,
+)
 from levelhead.engine.training import Diverged, Interrupted, Progress, loss_and_gradient, train
 from levelhead.engine.variational import draw
 
@@ -39,6 +48,7 @@ __all__ = [
     "Schedule",
     "Stopping",
     "Variational",
+    "baselines",
     "beta",
     "beta_location",
     "draw",
@@ -46,6 +56,7 @@ __all__ = [
     "gamma",
     "gaussian",
     "gcp",
+    "gcp_direct",
     "loss_and_gradient",
     "train",
 ]

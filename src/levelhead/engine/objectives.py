@@ -92,6 +92,24 @@ def gcp(*, alpha_floor: float = 0.1, beta_floor: float = 0.0) -> Objective:
     return _GCP(alpha_floor, beta_floor)
 
 
+def gcp_direct(*, alpha_floor: float = 0.1, sigma_floor: float = 0.0) -> Objective:
+    """The GCP loss −ln t with three outputs m, α, σ: the parameters of Student's t itself.
+
+    Parameters
+    ----------
+    alpha_floor : float, default=0.1
+        Added to the softplus of α.
+    sigma_floor : float, default=0.0
+        Added to the softplus of σ.
+
+    Returns
+    -------
+    Objective
+        For networks with three outputs.
+    """
+    return _GCP_DIRECT(alpha_floor, sigma_floor)
+
+
 def gaussian(*, variance_floor: float = 0.0) -> Objective:
     """The Gaussian negative log-likelihood; outputs μ, V.
 
@@ -168,26 +186,38 @@ def _positive(name: str, value: float) -> float:
     return float(value)
 
 
+@inline
+def student_terms(z: F, alpha: F, two_sigma: F) -> tuple[F, F, F, F]:
+    """−ln t of a residual z, its derivatives by m and α, and h = (αz² − σ)/(2σ + z²)."""
+    root = F(np.sqrt(two_sigma))
+    r = z / root
+    size = abs(r)
+    near_r = _FAR if size > _FAR else size
+    near = _ONE / (_ONE + near_r * near_r)  # 2σ/(2σ + z²)
+    far = near_r * near_r * near  # z²/(2σ + z²)
+    h = alpha * far - _HALF * near
+    logarithm = log1p_square(r)
+    value = _HALF * _LOG_PI + log(root) - log_gamma_ratio(alpha) + (alpha + _HALF) * logarithm
+    by_m = -(_TWO * alpha + _ONE) * (near_r * near) / root
+    by_m = by_m if r > _ZERO else -by_m
+    return value, by_m, logarithm + delta_psi(alpha), h
+
+
 def _gcp(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
     nu = softplus(o1)
     alpha = softplus(o2) + c[0]
     beta = softplus(o3) + c[1]
     two_sigma = _TWO * beta * (nu + _ONE) / nu  # eq. (4)
-    root = F(np.sqrt(two_sigma))
-    r = (y - o0) / root
-    size = abs(r)
-    near_r = _FAR if size > _FAR else size
-    near = _ONE / (_ONE + near_r * near_r)  # 2σ/(2σ + z²)
-    far = near_r * near_r * near  # z²/(2σ + z²)
-    h = alpha * far - _HALF * near  # (αz² − σ)/(2σ + z²)
-    logarithm = log1p_square(r)
-    value = _HALF * _LOG_PI + log(root) - log_gamma_ratio(alpha) + (alpha + _HALF) * logarithm
-    by_m = -(_TWO * alpha + _ONE) * (near_r * near) / root
-    by_m = by_m if r > _ZERO else -by_m
+    value, by_m, by_alpha, h = student_terms(y - o0, alpha, two_sigma)
     by_nu = h / (nu * (nu + _ONE)) * sigmoid(o1)
-    by_alpha = (logarithm + delta_psi(alpha)) * sigmoid(o2)
-    by_beta = -h / beta * sigmoid(o3)
-    return value, by_m, by_nu, by_alpha, by_beta
+    return value, by_m, by_nu, by_alpha * sigmoid(o2), -h / beta * sigmoid(o3)
+
+
+def _gcp_direct(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
+    alpha = softplus(o1) + c[0]
+    sigma = softplus(o2) + c[1]
+    value, by_m, by_alpha, h = student_terms(y - o0, alpha, _TWO * sigma)
+    return value, by_m, by_alpha * sigmoid(o1), -h / sigma * sigmoid(o2), _ZERO
 
 
 def _gaussian(y: F, o0: F, o1: F, o2: F, o3: F, c: tuple[F, F]) -> _Terms:
@@ -248,13 +278,19 @@ def _loop(function: _Sample, n_outputs: int) -> Any:
         for i in range(n):
             value[i], grad[i], grad[BLOCK + i], _, _ = function(y[i], out[i], out[BLOCK + i], _ZERO, _ZERO, c)
 
+    def three(c: tuple[F, F], y: Float32, n: int, out: Float32, value: Float32, grad: Float32) -> None:
+        for i in range(n):
+            value[i], grad[i], grad[BLOCK + i], grad[2 * BLOCK + i], _ = function(
+                y[i], out[i], out[BLOCK + i], out[2 * BLOCK + i], _ZERO, c
+            )
+
     def four(c: tuple[F, F], y: Float32, n: int, out: Float32, value: Float32, grad: Float32) -> None:
         for i in range(n):
             value[i], grad[i], grad[BLOCK + i], grad[2 * BLOCK + i], grad[3 * BLOCK + i] = function(
                 y[i], out[i], out[BLOCK + i], out[2 * BLOCK + i], out[3 * BLOCK + i], c
             )
 
-    return leaf({1: one, 2: two, 4: four}[n_outputs])
+    return leaf({1: one, 2: two, 3: three, 4: four}[n_outputs])
 
 
 def _before(code: int, loop: Any, others: Any) -> Any:
@@ -301,7 +337,7 @@ def register(name: str, function: _Sample, n_outputs: int) -> Callable[..., Obje
     function : callable
         The loss of one sample in float32, called with (y, o0, o1, o2, o3, c): label, raw outputs (0 beyond
         `n_outputs`) and the pair of constants. It returns the value and its derivatives by the four outputs.
-    n_outputs : {1, 2, 4}
+    n_outputs : {1, 2, 3, 4}
         Number of outputs that it reads.
 
     Returns
@@ -317,9 +353,9 @@ def register(name: str, function: _Sample, n_outputs: int) -> Callable[..., Obje
         If kernels have been compiled or loaded already, which contain the losses known at that time.
     """
     global _any_loss
-    if name in _names or n_outputs not in (1, 2, 4):
+    if name in _names or n_outputs not in (1, 2, 3, 4):
         raise ValueError(
-            f"cannot register {name!r} with {n_outputs} outputs: give a new name and 1, 2 or 4 outputs"
+            f"cannot register {name!r} with {n_outputs} outputs: give a new name and 1 to 4 outputs"
         )
     code = len(_names)
     _jit.add_source(function)
@@ -333,3 +369,5 @@ _GAUSSIAN = register("gaussian", _gaussian, 2)
 _BETA = register("beta", _beta, 2)
 _GAMMA = register("gamma", _gamma, 2)
 _BETA_LOCATION = register("beta_location", _beta_location, 1)
+_GCP_DIRECT = register("gcp_direct", _gcp_direct, 3)
+gcp_sample, gaussian_sample = inline(_gcp), inline(_gaussian)  # parts of other losses

@@ -6,7 +6,7 @@ out-of-fold predictions of the training rows, calibration, and the audit based o
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead import metrics
-from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate
+from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, Contributions
 from levelhead.estimators import _preparation
+from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators._separating import calibrated_separation
@@ -36,6 +37,18 @@ class Decoded(NamedTuple):
     def map(self, f: Callable[[FloatArray], FloatArray]) -> "Decoded":
         """Apply a function to every array that is not None."""
         return Decoded(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
+
+
+class Unseen(NamedTuple):
+    """Labels with predictions of models that have not seen them; one entry per row.
+
+    `mean` and `variance` are on the scale on which labels are judged, and the variance as `separation_` takes it.
+    """
+
+    given: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    alpha: FloatArray
 
 
 class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
@@ -223,6 +236,29 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         ValueError
             If the model has no out-of-fold predictions.
         """
+        judge = getattr(self, "judge_", None)
+        if judge is not None:  # the trees of a large table have seen its labels
+            return cast(Audit, judge.audit(X, y, false_alarm_rate))
+        return self._judged(self._unseen(X, y), false_alarm_rate)
+
+    def _audit_training_rows(self, y: FloatArray) -> Audit:
+        """The audit of the rows that the model was fitted to, in their order."""
+        oof = self.oof_prediction_.latent
+        return self._judged(Unseen(y, oof.mean, oof.var / self._variance_ratio, _alpha(oof)))
+
+    def _judged(self, found: Unseen, false_alarm_rate: float = 0.05) -> Audit:
+        return Audit.from_residuals(
+            found.given,
+            found.mean,
+            found.variance,
+            alpha=found.alpha,
+            separation=self.separation_,
+            false_alarm_rate=false_alarm_rate,
+            transform=self._scale,
+        )
+
+    def _unseen(self, X: Any, y: ArrayLike) -> Unseen:
+        """Predictions by which labels are judged: out of fold for training rows, those of the members for others."""
         check_is_fitted(self, self._fitted_attribute)
         X, y, _ = self._checked(X, y, None, reset=False)
         if not hasattr(self, "oof_prediction_"):
@@ -238,16 +274,35 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         if not known.all():
             new = self._predict_table(X[~known]).latent
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
-        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        return Audit.from_residuals(
-            y,
-            mean,
-            variance / ratio,
-            alpha=alpha,
-            separation=self.separation_,
-            false_alarm_rate=false_alarm_rate,
-            transform=self._scale,
-        )
+        return Unseen(y, mean, variance / self._variance_ratio, alpha)
+
+    @property
+    def _variance_ratio(self) -> float:
+        """Variance of clean labels over the calibrated variance."""
+        return 1.0 if self.separation_ is None else self.separation_.variance_ratio
+
+    def contributions(self, X: Any, background: Any = None, random_state: int = 0) -> Contributions:
+        """By how much each column moves the mean and the spread of every row.
+
+        Contributions are Shapley values by sampling: 24 rows of the background are turned into the row, one column
+        after another in random order. This takes 24·(n_features + 1) predictions for each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        background : array-like or frame of shape (n_rows, n_features), default=None
+            Rows to compare with; by default X.
+        random_state : int, default=0
+            Seed.
+
+        Returns
+        -------
+        Contributions
+            Contributions to the mean and to ln std, on the scale on which the model learns.
+        """
+        check_is_fitted(self, self._fitted_attribute)
+        return sampled([self], lambda predictions: predictions[0], X, background, random_state)
 
     def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """For each row its index among the training rows, and whether it is one of them."""
@@ -276,8 +331,7 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
     def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:
         """Predictions on the scale of the labels on which the model learns; `location` is added."""
         center, spread = self.target_scale_
-        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        clean = self.calibration_(decoded.variance) * ratio * (1 - self.disagreement_)
+        clean = self.calibration_(decoded.variance) * self._variance_ratio * (1 - self.disagreement_)
         sigma = None if decoded.sigma is None else decoded.sigma * spread**2
         mean, variance = decoded.mean * spread + center, clean * spread**2
         if location is not None:

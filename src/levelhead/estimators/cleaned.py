@@ -69,6 +69,8 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
         Estimated share of wrong labels; NaN if there were too few rows.
     separation_ : ContaminationEstimate or None
         Share and variances of clean and wrong labels, estimated from the regressor's out-of-fold residuals.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Those of the regressor, if it has them.
     calibration_ : Calibration
         Map from the auditor's variance to the variance of the regressor's residuals.
     n_features_in_ : int
@@ -210,6 +212,12 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
         check_is_fitted(self, "regressor_")
         return float("nan") if self.audit_ is None else self.audit_.contamination
 
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Those of the regressor, if it has them."""
+        check_is_fitted(self, "regressor_")
+        return np.asarray(self.regressor_.feature_importances_)
+
     def _fitted(self, X: Any, y: FloatArray, weight: FloatArray, weighs: bool, seed: int) -> Any:
         regressor = _seeded(self.regressor, seed)
         if weighs:
@@ -232,11 +240,19 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
         for train, test in self._folds(X, y, splitting, seed):
             fitted = self._fitted(frames.take(X, train), y[train], weight[train], weighs, seed)
             oof[test] = fitted.predict(frames.take(X, test))
-        y, oof, variance = y[counted], oof[counted], self.auditor_.oof_prediction_.latent.var[counted]
+        y, oof, variance = y[counted], oof[counted], self._audited_variance()[counted]
         self.calibration_, self.separation_ = IDENTITY, None
         if np.median(np.abs(y - oof)) == 0:  # exact predictions: there is no noise to measure
             return
         self.calibration_, self.separation_ = calibrated_separation(y, oof, variance)
+
+    def _audited_variance(self) -> FloatArray:
+        """The auditor's variance of every label; of a large table it has out-of-fold predictions of a part only."""
+        if hasattr(self.auditor_, "judge_"):
+            assert self.audit_ is not None
+            return self.audit_.judged.std**2
+        variance: FloatArray = self.auditor_.oof_prediction_.latent.var
+        return variance
 
     def _folds(self, X: Any, y: FloatArray, splitting: Splitting, seed: int) -> Any:
         if splitting.groups is None and splitting.cv is None:

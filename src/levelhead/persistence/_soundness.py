@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model._base import LinearModel
 from sklearn.pipeline import FeatureUnion, Pipeline
 
+from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators.trees.forest import MOST_FEATURES
 from levelhead.persistence import _estimators, _indices
 from levelhead.persistence._archive import ModelFileError
@@ -128,6 +129,7 @@ def _vector(*attributes: str, axis: int = 0) -> Mapping[str, int]:
 
 _PER_FEATURE: Mapping[Any, Mapping[str, int]] = MappingProxyType(
     {
+        AuditedRegressor: _vector("feature_importances_"),
         preprocessing.StandardScaler: _vector("mean_", "var_", "scale_"),
         preprocessing.RobustScaler: _vector("center_", "scale_"),
         preprocessing.MinMaxScaler: _vector("min_", "scale_", "data_min_", "data_max_", "data_range_"),

@@ -91,10 +91,13 @@ class Result:
         Measures by the name of the method; two entries if the spec has a `student` name.
     fit_seconds : float
         Duration of the fit.
+    cpu_seconds : float or None, default=None
+        Processor time of the fit, which other programs on the computer do not change.
     """
 
     measures: Mapping[str, Measures]
     fit_seconds: float
+    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -144,13 +147,12 @@ def run(spec: Spec) -> Result:
     with _one_thread():
         rows = split_rows(spec)
         model = seeded(spec)
-        began = time.perf_counter()
+        began, cpu_began = time.perf_counter(), time.thread_time()  # a run uses one thread
         model.fit(rows.X, rows.y)
-        seconds = time.perf_counter() - began
+        seconds, cpu_seconds = time.perf_counter() - began, time.thread_time() - cpu_began
         readings = _readings(spec, metrics.predict_dist(model, rows.X_test))
-        return Result(
-            {name: measure(rows.y_test, prediction) for name, prediction in readings.items()}, seconds
-        )
+        measures = {name: measure(rows.y_test, prediction) for name, prediction in readings.items()}
+        return Result(measures, seconds, cpu_seconds)
 
 
 def attempt(spec: Spec) -> Outcome:
@@ -226,14 +228,15 @@ def versions() -> dict[str, str]:
     for name in ("levelhead", "numpy", "scipy", "numba", "scikit-learn", "lightgbm"):
         with suppress(PackageNotFoundError):  # trees need LightGBM, networks do not
             found[name] = version(name)
-    return found | {"code": _code(), "processor": llvmlite.binding.get_host_cpu_name()}
+    processor = llvmlite.binding.get_host_cpu_name()
+    return found | {"code": _code(), "engine": _code("engine"), "processor": processor}
 
 
-def _code() -> str:
-    """A digest of the source files of this package, because runs of one version may use different code."""
+def _code(part: str = "") -> str:
+    """A digest of the source files of this package or a part of it: runs of one version may use different code."""
     home = Path(levelhead.__file__).parent
     digest = hashlib.sha256()
-    for source in sorted(home.rglob("*.py")):
+    for source in sorted((home / part).rglob("*.py")):
         digest.update(source.relative_to(home).as_posix().encode() + source.read_bytes())
     return digest.hexdigest()[:16]
 

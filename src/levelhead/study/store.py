@@ -24,12 +24,13 @@ from levelhead.study.runs import Measures, Outcome
 from levelhead.study.specs import Spec, percent
 
 _APPLICATION = 0x6C68  # marks the file as a study of ours
-_LAYOUT = 1
+_LAYOUT = 2  # 1 had no processor time
 _PATIENCE = 60  # seconds to wait for another connection
 _OUT_OF_REACH = (
     *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
 )
+_NO_LIBRARY = ("processor", "engine", "code")  # entries of the stored versions
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 # Contamination and kind of wrong labels in the table `runs`, whose columns have the names and the unit of version 0.1.
 _COLUMNS = {"contamination": "r.share / 100", "kind": "r.contamination"}
@@ -48,7 +49,8 @@ CREATE TABLE runs (
     seconds REAL NOT NULL,
     host TEXT NOT NULL,
     versions TEXT NOT NULL,
-    finished TEXT NOT NULL
+    finished TEXT NOT NULL,
+    cpu_seconds REAL
 ) WITHOUT ROWID;
 CREATE TABLE measures (
     digest TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
@@ -66,8 +68,11 @@ CREATE TABLE measures (
 """
 
 
+UNKNOWN = "unknown"
+
+
 class Row(NamedTuple):
-    """The measures of one method in one finished run; the attributes of the spec come first.
+    """The measures of one method in one finished run; the attributes of the spec come first, where it ran last.
 
     Attributes
     ----------
@@ -87,6 +92,14 @@ class Row(NamedTuple):
         Mean of α, for GCP models.
     fit_seconds : float
         Duration of the fit.
+    cpu_seconds : float or None
+        Processor time of the fit; None for runs of older versions.
+    processor : str
+        Name of the processor; "unknown" for rows of older files.
+    engine : str
+        Digest of the code that trains networks; "unknown" for rows of older files.
+    versions : str
+        Versions of Python and of the libraries; "unknown" for rows of older files.
     """
 
     dataset: str
@@ -102,11 +115,20 @@ class Row(NamedTuple):
     robust_r2: float
     mean_alpha: float | None
     fit_seconds: float
+    cpu_seconds: float | None = None
+    processor: str = UNKNOWN
+    engine: str = UNKNOWN
+    versions: str = UNKNOWN
 
     @property
     def share(self) -> float:
         """Old name of `contamination`, in percent."""
         return percentage(self)
+
+
+_PROVENANCE = ("processor", "engine", "versions")
+_BEFORE = Row._fields[: Row._fields.index("cpu_seconds")]  # the columns of files without provenance
+MEASURES = (*_BEFORE[5:], "cpu_seconds")  # what tables can show
 
 
 class Failure(NamedTuple):
@@ -193,7 +215,7 @@ class Store:
         [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         [application] = self._connection.execute("PRAGMA application_id").fetchone()
         [layout] = self._connection.execute("PRAGMA user_version").fetchone()
-        if objects and (application != _APPLICATION or layout != _LAYOUT):
+        if objects and (application != _APPLICATION or not 1 <= layout <= _LAYOUT):
             raise ValueError(
                 f"{self.path} is not a file of study results of this version of levelhead; choose another file"
             )
@@ -207,6 +229,12 @@ class Store:
                     for statement in filter(str.strip, _TABLES.split(";")):
                         self._connection.execute(statement)
                     self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                    self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+        elif layout < _LAYOUT:
+            with self._transaction():
+                [layout] = self._connection.execute("PRAGMA user_version").fetchone()
+                if layout < _LAYOUT:  # no other process was faster
+                    self._connection.execute("ALTER TABLE runs ADD COLUMN cpu_seconds REAL")
                     self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     def record(self, spec: Spec, outcome: Outcome) -> None:
@@ -225,6 +253,7 @@ class Store:
             json.dumps(spec.content, ensure_ascii=False), "failed" if result is None else "done",
             outcome.error, None if result is None else result.fit_seconds, outcome.seconds, outcome.host,
             json.dumps(dict(outcome.versions)), datetime.now(UTC).isoformat(timespec="seconds"),
+            None if result is None else result.cpu_seconds,
         )  # fmt: skip
         with self._sound(), self._transaction():
             self._connection.execute("DELETE FROM runs WHERE digest = ?", (spec.digest,))
@@ -280,12 +309,17 @@ class Store:
         columns = ", ".join(
             f"m.{c}" if c in Measures._fields or c == "method" else _COLUMNS.get(c, f"r.{c}")
             for c in Row._fields
+            if c not in _PROVENANCE
         )
         found = self._all(
-            f"SELECT r.digest, {columns} FROM runs r JOIN measures m ON m.digest = r.digest "
+            f"SELECT r.digest, r.versions, {columns} FROM runs r JOIN measures m ON m.digest = r.digest "
             "ORDER BY r.dataset, r.share, r.contamination, m.method, r.seed, r.digest"
         )
-        return [Row(*row) for digest, *row in found if chosen is None or digest in chosen]
+        return [
+            Row(*(*row, *_provenance(versions)))
+            for digest, versions, *row in found
+            if chosen is None or digest in chosen
+        ]
 
     @percentages("share")
     def curves(
@@ -429,7 +463,7 @@ def read_csv(path: str | os.PathLike[str]) -> list[Row]:
     with Path(path).open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         given = tuple(reader.fieldnames or ())
-        if given not in (Row._fields, old_columns(Row._fields)):
+        if given not in (Row._fields, _BEFORE, old_columns(_BEFORE)):
             raise ValueError(
                 f"{path} has the columns {reader.fieldnames}; results of a study have {list(Row._fields)}"
             )
@@ -447,12 +481,20 @@ def _short(value: object) -> object:
 
 
 def _parsed(line: dict[str, str]) -> Row:
-    given = dict(zip(Row._fields, line.values(), strict=True))
-    text = ("dataset", "kind", "method")
+    given = dict(zip(Row._fields, line.values(), strict=False))  # older files end before the provenance
+    text = ("dataset", "kind", "method", *_PROVENANCE)
     numbers = {key: float(value) if value else None for key, value in given.items() if key not in text}
     if "share" in line:
         numbers["contamination"] = float(line["share"]) / 100
     return Row(**{**given, **numbers, "seed": int(line["seed"])})  # type: ignore[arg-type]
+
+
+def _provenance(versions: str) -> tuple[str, str, str]:
+    """Processor, engine and versions of a run from what was stored with it."""
+    stored: dict[str, str] = json.loads(versions)
+    libraries = [f"{name} {number}" for name, number in stored.items() if name not in _NO_LIBRARY]
+    processor, engine = (stored.get(name, UNKNOWN) for name in ("processor", "engine"))
+    return processor, engine, ", ".join(libraries) or UNKNOWN
 
 
 def _digests(specs: Iterable[Spec] | None) -> Collection[str] | None:

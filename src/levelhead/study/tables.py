@@ -1,25 +1,40 @@
 """Tables from stored results: the layout of the paper's Table 1, as text, Markdown, LaTeX or HTML.
 
-In each column a method is bold if no other method is significantly better by a two-sided paired test at p = 0.05
-over the splits that both have (Section 5.3 of the paper).
+In each column a method is bold if no other method is significantly better by a two-sided paired t-test at p = 0.05 over
+the splits that both have. By default the p-values of all pairs of a column are corrected together (Holm), so that the
+chance of any false difference in the column is at most 5 %. The paper does not correct (Section 5.3); `bold="paper"`
+does as the paper did.
+
+Splits share most of their training rows, so that differences are correlated over the splits and a t-test is optimistic
+(Nadeau and Bengio, 2003). A difference that is barely significant is best read as a tie.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import ttest_rel
+from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from levelhead.study.paper import table1, trees
 from levelhead.study.specs import shown_percent
-from levelhead.study.store import Row
+from levelhead.study.store import MEASURES, Row
 
 LEVEL = 0.05
 Style = Literal["text", "markdown", "latex", "html"]
+Bold = Literal["holm", "paper"]
+_BOLD = ("holm", "paper")
+Column = Mapping[str, Mapping[int, float]]
 _HIGH_IS_GOOD = ("robust_r2",)
-_NO_ORDER = ("coverage", "mean_alpha", "fit_seconds")  # nothing is better just because it is lower
+_NO_ORDER = (
+    "coverage",
+    "mean_alpha",
+    "fit_seconds",
+    "cpu_seconds",
+)  # nothing is better just because it is lower
 SHOWN = {
     "rmse": "RMSE",
     "auc": "AUC",
@@ -28,6 +43,7 @@ SHOWN = {
     "robust_r2": "robust R²",
     "mean_alpha": "mean α",
     "fit_seconds": "seconds",
+    "cpu_seconds": "CPU seconds",
 }
 
 
@@ -86,7 +102,13 @@ class Grid:
         return _STYLES[style](self)
 
 
-def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style: Style = "text") -> str:
+def table(
+    rows: Iterable[Row],
+    measures: Sequence[str] = ("rmse", "auc"),
+    style: Style = "text",
+    *,
+    bold: Bold = "holm",
+) -> str:
     """Format results in the layout of Table 1: for every λ one line per method and one column per data set and measure.
 
     Parameters
@@ -94,9 +116,12 @@ def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style:
     rows : iterable of Row
         Results, from `Store.rows` or `read_csv`, all with the same kind of wrong labels.
     measures : sequence of str, default=("rmse", "auc")
-        Any of "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha", "fit_seconds".
+        Any of "rmse", "auc", "nll", "crps", "coverage", "robust_r2", "mean_alpha", "fit_seconds",
+        "cpu_seconds".
     style : {"text", "markdown", "latex", "html"}, default="text"
         Format. In text, an asterisk marks bold.
+    bold : {"holm", "paper"}, default="holm"
+        Which differences count: "holm" corrects the tests of a column for their number, "paper" does not.
 
     Returns
     -------
@@ -104,12 +129,12 @@ def table(rows: Iterable[Row], measures: Sequence[str] = ("rmse", "auc"), style:
         The table.
     """
     stored = list(rows)
-    found = {measure: cells(stored, measure) for measure in measures}
+    found = {measure: cells(stored, measure, bold=bold) for measure in measures}
     contaminations = sorted({wrong for of_measure in found.values() for _, wrong, _ in of_measure})
     return "\n\n".join(_grid(found, contamination).draw(style) for contamination in contaminations)
 
 
-def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cell]:
+def cells(rows: Iterable[Row], measure: str, *, bold: Bold = "holm") -> dict[tuple[str, float, str], Cell]:
     """Summarise a measure over the splits.
 
     Parameters
@@ -118,6 +143,8 @@ def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cel
         Results, from `Store.rows` or `read_csv`, all with the same kind of wrong labels.
     measure : str
         Name of the measure, as for `table`.
+    bold : {"holm", "paper"}, default="holm"
+        Which differences count, as for `table`.
 
     Returns
     -------
@@ -129,8 +156,8 @@ def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cel
     ValueError
         If the measure is unknown, the rows have several kinds of wrong labels, or a split occurs twice.
     """
-    if measure not in Row._fields[5:]:
-        raise ValueError(f"there is no measure {measure!r}; choose one of {', '.join(Row._fields[5:])}")
+    if measure not in MEASURES:
+        raise ValueError(f"there is no measure {measure!r}; choose one of {', '.join(MEASURES)}")
     columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
     kinds = set()
     for row in rows:
@@ -152,15 +179,36 @@ def cells(rows: Iterable[Row], measure: str) -> dict[tuple[str, float, str], Cel
         (dataset, contamination, method): cell
         for (dataset, contamination), column in sorted(columns.items(), key=lambda item: item[0])
         for method, cell in _column_cells(
-            {name: column[name] for name in in_order(set(column))}, measure
+            {name: column[name] for name in in_order(set(column))}, measure, bold
         ).items()
     }
 
 
-def _column_cells(column: Mapping[str, Mapping[int, float]], measure: str) -> dict[str, Cell]:
+def on_shared_splits(rows: Iterable[Row]) -> list[Row]:
+    """Keep the splits that all methods of a column have, so that means can be compared.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Results.
+
+    Returns
+    -------
+    list of Row
+        For each data set, contamination and kind, the rows of the splits on which every method there was run.
+    """
+    stored = list(rows)
+    seeds: dict[tuple[str, float, str], dict[str, set[int]]] = {}
+    for row in stored:
+        seeds.setdefault(row[:3], {}).setdefault(row.method, set()).add(row.seed)
+    shared = {column: set.intersection(*methods.values()) for column, methods in seeds.items()}
+    return [row for row in stored if row.seed in shared[row[:3]]]
+
+
+def _column_cells(column: Column, measure: str, bold: Bold) -> dict[str, Cell]:
     sign = -1 if measure in _HIGH_IS_GOOD else 1
     losses = {method: {seed: sign * v for seed, v in found.items()} for method, found in column.items()}
-    best = set() if measure in _NO_ORDER else best_methods(losses)
+    best = set() if measure in _NO_ORDER else best_methods(losses, bold=bold)
     return {method: _cell(list(found.values()), method in best) for method, found in column.items()}
 
 
@@ -169,34 +217,73 @@ def _cell(values: Sequence[float], bold: bool) -> Cell:
     return Cell(float(np.mean(values)), std, len(values), bold)
 
 
-def best_methods(column: Mapping[str, Mapping[int, float]]) -> set[str]:
+def best_methods(column: Column, *, bold: Bold = "holm") -> set[str]:
     """Find the methods that no other method beats significantly.
 
     Parameters
     ----------
     column : mapping
         For each method a mapping from split to loss.
+    bold : {"holm", "paper"}, default="holm"
+        Whether the p-values of all pairs are corrected for their number (Holm), or not, as in the paper.
 
     Returns
     -------
     set of str
         Names of the methods.
+
+    Raises
+    ------
+    ValueError
+        If `bold` is not known.
     """
-    return {m for m in column if not any(significantly_lower(column[o], column[m]) for o in column if o != m)}
+    if bold not in _BOLD:
+        raise ValueError(f"bold is {bold!r}; choose 'holm' (corrected) or 'paper' (not corrected)")
+    found = {pair: p_value(column[pair[0]], column[pair[1]]) for pair in combinations(column, 2)}
+    if bold == "holm":
+        found = dict(zip(found, holm(list(found.values())), strict=True))
+    beaten = {
+        other if _mean_difference(column[one], column[other]) < 0 else one
+        for (one, other), p in found.items()
+        if p < LEVEL
+    }
+    return set(column) - beaten
+
+
+def p_value(one: Mapping[int, float], other: Mapping[int, float]) -> float:
+    """Compute the p-value of a two-sided paired t-test on the splits that both have; 1 with fewer than two."""
+    difference = _differences(one, other)
+    if difference.size < 2:
+        return 1.0
+    mean = difference.mean()
+    if np.ptp(difference) <= 1e-12 * abs(mean):  # the same everywhere, but for rounding
+        return 1.0 if mean == 0 else 0.0
+    t = mean / (difference.std(ddof=1) / np.sqrt(difference.size))
+    return float(2 * stdtr(difference.size - 1, -abs(t)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number (Holm, 1979): rejections below a level keep the error of the family there."""
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(len(p_values), 0, -1)
+    stepped = np.minimum(1, np.maximum.accumulate(np.asarray(p_values, dtype=float)[order] * factors))
+    corrected = np.empty(len(p_values))
+    corrected[order] = stepped
+    return [float(p) for p in corrected]
 
 
 def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
     """Whether `one` is lower than `other` by a two-sided paired t-test on the splits that both have."""
+    return p_value(one, other) < LEVEL and _mean_difference(one, other) < 0
+
+
+def _differences(one: Mapping[int, float], other: Mapping[int, float]) -> NDArray[np.float64]:
     shared = sorted(one.keys() & other.keys())
-    difference = np.array([one[seed] - other[seed] for seed in shared])
-    if difference.size < 2 or difference.mean() >= 0:
-        return False
-    if np.ptp(difference) <= 1e-12 * abs(
-        difference.mean()
-    ):  # lower by the same amount everywhere, but for rounding
-        return True
-    p = ttest_rel([one[seed] for seed in shared], [other[seed] for seed in shared]).pvalue
-    return bool(p < LEVEL)
+    return np.array([one[seed] - other[seed] for seed in shared], dtype=np.float64)
+
+
+def _mean_difference(one: Mapping[int, float], other: Mapping[int, float]) -> float:
+    return float(_differences(one, other).mean())
 
 
 def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], contamination: float) -> Grid:
@@ -241,9 +328,9 @@ def _column(column: Sequence[Cell | None]) -> list[tuple[str, bool]]:
 
 
 def in_order(methods: set[str]) -> list[str]:
-    """Sort methods: those of the paper first, then trees, then others by name."""
-    place = {method: k for k, method in enumerate((*table1.METHODS, *trees.METHODS))}
-    return sorted(methods, key=lambda method: (place.get(method, len(place)), method))
+    """Sort methods: those of the paper first, then trees, then others by name; "X (tuned)" has the place of X."""
+    place = {m: k for k, m in enumerate((*table1.METHODS, *trees.METHODS, *table1.OTHER_METHODS))}
+    return sorted(methods, key=lambda m: ("(" in m, place.get(m.partition(" (")[0], len(place)), m))
 
 
 def _shown(cell: Cell | None, decimals: int) -> tuple[str, bool]:

@@ -1,4 +1,4 @@
-"""`levelhead study table`, `compare`, `figure`, `export` and `page`: from stored results only."""
+"""`levelhead study table`, `compare`, `figure`, `export` and `page`, from stored results; `verify` runs some again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +17,7 @@ _FORMATS = (".svg", ".png", ".pdf")
 def table(
     measure: study_options.Measure = None,
     style: study_options.TableStyle = "text",
+    bold: study_options.BoldRule = "holm",
     source: study_options.From = None,
     store: study_options.StoreFile = selection.STORE,
     datasets: study_options.Datasets = None,
@@ -28,7 +29,7 @@ def table(
 ) -> None:
     """Print results in the layout of Table 1: mean ± standard deviation over the splits.
 
-    Bold marks the methods that no other method beats significantly (paired t-test).
+    Bold marks the methods that no other method beats significantly (paired t-tests, corrected for their number).
     """
     from levelhead.study.tables import cells
     from levelhead.study.tables import table as drawn
@@ -38,13 +39,13 @@ def table(
     )
     measures = selection.split_names(measure) or ("rmse", "auc")
     if as_json:
-        found = {name: cells(rows, name) for name in measures}
+        found = {name: cells(rows, name, bold=bold) for name in measures}  # type: ignore[arg-type]
         result = [
             _cell(name, key, cell) for name, of_measure in found.items() for key, cell in of_measure.items()
         ]
         screen.print_json({"cells": result})
         return
-    screen.print_line(drawn(rows, measures, style))  # type: ignore[arg-type]  # refused by `table` itself
+    screen.print_line(drawn(rows, measures, style, bold=bold))  # type: ignore[arg-type]  # refused by `table` itself
 
 
 @screen.command
@@ -191,6 +192,64 @@ def page(
     with output.whole(out, force=force) as (partial,):
         study_report(rows, partial, chosen.matching(found) if found else [], title="Reproduction of Table 1")
     _wrote(out, as_json)
+
+
+@screen.command
+def verify(
+    results: study_options.ResultsFile,
+    sample: study_options.SampleSize = 20,
+    seed: study_options.SampleSeed = 0,
+    datasets: study_options.Datasets = None,
+    contamination: study_options.ShownContamination = None,
+    methods: study_options.ShownMethods = None,
+    kind: study_options.Kind = "replaced",
+    hyperparameters: study_options.ChoicesRead = None,
+    label: study_options.Label = None,
+    as_json: options.Json = False,
+) -> None:
+    """Run a random sample of stored results again, and say what agrees.
+
+    Runs of the same engine must be the same to the seven digits of the file. Others are tested for a systematic
+    difference. Exit code 1 if the results are not reproduced.
+    """
+    from levelhead.study import verification
+    from levelhead.study.store import read_csv
+
+    chosen = selection.select(datasets, contamination, methods, kind)
+    rows = chosen.matching(read_csv(results))
+    specs = selection.reproducing(chosen, rows, selection.settings(hyperparameters, label))
+    wanted = verification.sample(rows, specs, sample, seed)
+    lines = []
+    with screen.bar("running") as progress:
+        for line in verification.verify(rows, wanted):
+            lines.append(line)
+            progress(len(lines) / len(wanted))
+    found = verification.Verification(tuple(lines), verification.engine_of_today())
+    if as_json:
+        screen.print_json(_verification(found))
+    else:
+        screen.table(
+            str(results), ["", "RMSE stored", "today", "AUC stored", "today", "same"], map(_verified, lines)
+        )
+        screen.print_line(f"\n{found}")
+    if not found.sound:
+        raise typer.Exit(screen.CANNOT)
+
+
+def _verified(line: Any) -> tuple[str, ...]:
+    row = line.row
+    name = f"{row.dataset}, λ = {100 * row.contamination:g} %, {row.method}, {row.seed}"
+    numbers = (f"{value:.7g}" for value in (row.rmse, line.rmse, row.auc, line.auc))
+    return (name, *numbers, "yes" if line.same else "no")
+
+
+def _verification(found: Any) -> dict[str, Any]:
+    lines = [
+        {**line.row._asdict(), "rmse_today": line.rmse, "auc_today": line.auc, "same": line.same}
+        for line in found.lines
+    ]
+    counts = {"n_same": found.n_same, "n_broken": found.n_broken, "sound": found.sound}
+    return {**counts, "p_values": dict(found.p_values), "engine": found.engine, "runs": lines}
 
 
 def _wrote(out: Path, as_json: bool) -> None:

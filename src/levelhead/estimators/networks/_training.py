@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from levelhead import engine
 from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
-from levelhead.estimators import _out_of_fold, _preparation
+from levelhead.estimators import _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import (
     CONTAMINATION,
@@ -34,6 +34,7 @@ from levelhead.estimators._constraints import (
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Folds, Splitting
 from levelhead.estimators._preparation import Prepared, Rows, Scale
+from levelhead.estimators._steps import FirstStep, Steps
 from levelhead.estimators._tables import TrainingTable
 from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
 from levelhead.estimators.networks import embeddings
@@ -45,7 +46,9 @@ Start = Sequence[engine.Network | None]
 _LEAST_FOLDS = 5
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
 _MEDIAN_CHI2 = 0.4549  # of one degree of freedom
-_CHUNK = 65_536  # rows scaled at a time in a prediction
+_CHUNK = 8_192  # rows scaled at a time in a prediction
+_CHANGED, _FEWEST = 5_000, 8  # predictions from which importances are estimated, and rows for each column
+_WIDEST = 2_000  # columns; for more, importances would take longer than the fit
 
 
 class NetworkRegressor(AuditedRegressor):
@@ -123,6 +126,12 @@ class NetworkRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        steps = self._fit_steps(X, y, sample_weight, groups, cv)
+        _steps.first(steps)
+        _steps.finish(steps)
+        return self
+
+    def _fit_steps(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> Steps:
         self._check_parameters()
         continues = self.warm_start and hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
@@ -140,11 +149,11 @@ class NetworkRegressor(AuditedRegressor):
             more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
             self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
         elif two_phases:
-            self._fit_in_two_phases(data, table, seed)
+            yield from self._fit_in_two_phases(data, table, seed)
         else:
             self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
-        return self._record_history()
+        self._record_history(X, rows)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Train the networks for one epoch on the given rows.
@@ -180,7 +189,7 @@ class NetworkRegressor(AuditedRegressor):
         epochs = 1 if first else self.networks_[0].epochs + 1
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
-        return self._record_history()
+        return self._record_history(X, rows)
 
     def _predict_table(self, X: Table) -> Prediction:
         networks = self._predicting_networks()
@@ -194,7 +203,7 @@ class NetworkRegressor(AuditedRegressor):
         return self.networks_
 
     def _forward(self, networks: Sequence[engine.Network], X: NDArray[np.float32]) -> FloatArray:
-        return engine.forward(networks, X, n_threads=n_threads(self)).astype(np.float64)
+        return engine.forward(networks, X, n_threads=n_threads(self, len(X))).astype(np.float64)
 
     # ------------------------------------------------------------------ two phases
 
@@ -224,16 +233,19 @@ class NetworkRegressor(AuditedRegressor):
         location = trial._held_out_location(table)
         return (mean, variance) if location is None else (mean + location.mean, variance + location.variance)
 
-    def _fit_in_two_phases(self, data: Prepared, table: TrainingTable, seed: int) -> None:
+    def _fit_in_two_phases(self, data: Prepared, table: TrainingTable, seed: int) -> Steps:
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
         networks = self._first_phase(data, table, seed, first)
         fold, row = table.folds.of_row, np.arange(len(data.y))
         early = self._decode(self._forward(networks, data.X))
         oof = early.map(lambda part: part[fold, row][None])
-        wrong = self._learn_from_held_out(oof, data)
+        own = self._learn_from_held_out(oof, data)
         self.oof_prediction_ = self._predicted(oof, self._held_out_location(table))
         self._row_keys = data.rows.key
+        latent = self.oof_prediction_.latent
+        given = yield FirstStep(table.labels, latent.mean, latent.var, 1 - own)
+        wrong = own if given is None else given
         weighted = replace(data, rows=data.rows.weighted(1 - wrong))
         start = [_restarted(network) for network in networks[: self.n_members]]
         rest = total - first
@@ -396,11 +408,31 @@ class NetworkRegressor(AuditedRegressor):
         self.input_scale_ = embeddings.learn(X, rows, self.input_scaling)
         self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
-    def _record_history(self) -> Self:
+    def _record_history(self, X: Table, rows: Rows) -> Self:
+        self.__dict__.pop("feature_importances_", None)  # of an earlier fit
+        if X.shape[1] <= _WIDEST:
+            self.feature_importances_ = self._importances(X, rows)
         self.n_iter_ = max(network.epochs for network in self.networks_)
         curves = [network.loss_curve for network in self.networks_]
         self.loss_curve_ = [float(np.mean(losses)) for losses in zip(*curves, strict=False)]
         return self
+
+    def _importances(self, X: Table, rows: Rows) -> FloatArray:
+        """How much the predicted means change if the cells of one column are exchanged between rows.
+
+        In the canonical order, which is random, each row gets the cell of the next one.
+        """
+        chosen = np.unique(rows.group[rows.index], return_index=True)[1][
+            : max(_FEWEST, _CHANGED // X.shape[1])
+        ]
+        table = X[rows.index[chosen]]
+        mean, squares = self._predict_table(table).latent.mean, np.empty(X.shape[1])
+        for column in range(X.shape[1]):
+            original = table[:, column].copy()
+            table[:, column] = np.roll(original, -1)
+            squares[column] = np.mean((self._predict_table(table).latent.mean - mean) ** 2)
+            table[:, column] = original
+        return squares / (squares.sum() or 1.0)
 
     def _check_parameters(self) -> None:
         self._validate_params()

@@ -120,6 +120,9 @@ class BayesianBetaRegressor(GaussianMembers):
         Mean training loss of the members after each epoch.
     n_iter_ : int
         Number of epochs.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each column, with the sum 1: how much the mean changes if its cells are exchanged between rows.
+        Not computed for more than 2,000 columns.
     columns_ : Columns or None
         What the columns of a frame with categories, dates or text hold; None for other tables.
     encoding_ : Encoding or None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from levelhead import engine
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 
-_LARGEST_GRADIENT = (
+LARGEST_GRADIENT = (
     1e12  # far above usual gradients; the square of a larger one would overflow in the optimizer
 )
 
@@ -104,6 +104,9 @@ class GaussianRegressor(GaussianMembers):
         Mean training loss of the members after each epoch.
     n_iter_ : int
         Number of epochs.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each column, with the sum 1: how much the mean changes if its cells are exchanged between rows.
+        Not computed for more than 2,000 columns.
     columns_ : Columns or None
         What the columns of a frame with categories, dates or text hold; None for other tables.
     encoding_ : Encoding or None
@@ -120,4 +123,4 @@ class GaussianRegressor(GaussianMembers):
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
         """With a bound on the gradient, which grows with the square of the error of a wrong label."""
-        return replace(super()._recipe(n_visits, epochs), clip=_LARGEST_GRADIENT)
+        return replace(super()._recipe(n_visits, epochs), clip=LARGEST_GRADIENT)

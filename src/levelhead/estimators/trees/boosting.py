@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
-from levelhead.audits import LEAST_ROWS
-from levelhead.estimators import _out_of_fold, _preparation
+from levelhead.audits import LEAST_ROWS, Contributions
+from levelhead.estimators import _large, _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
+from levelhead.estimators._contributions import names, scale_name
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting
 from levelhead.estimators._preparation import Rows, Scale
-from levelhead.estimators._tables import Location, TrainingTable
+from levelhead.estimators._steps import FirstStep, Steps
+from levelhead.estimators._tables import CheckedTable, Location, TrainingTable
 from levelhead.estimators._types import (
     Constraints,
     Contamination,
@@ -30,11 +33,14 @@ from levelhead.estimators._types import (
     Weights,
 )
 from levelhead.estimators.trees import categories, growing
+from levelhead.estimators.trees import forest as forests
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
+from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.columns import Columns
-from levelhead.theory.elementary import exp
+from levelhead.tables.encoding.levels import FIRST, UNKNOWN
+from levelhead.theory.elementary import exp, log
 from levelhead.theory.student import prognostic_variance
 
 _FOLDS = 5
@@ -57,6 +63,9 @@ class GCPBoostingRegressor(AuditedRegressor):
     on it, so a tree cannot fit a wrong label and then accept it. The members then learn m from all rows, with a
     smaller weight for labels that are probably wrong. The prediction describes the **clean** labels: mean m and the
     prognostic variance σ/(α − A(α)), equation (6), calibrated on the held-out rows.
+
+    In tables of more than 250,000 rows, labels are judged by a model of a sample of 100,000 rows, unless `groups` or
+    `cv` is given; there is one member then, fitted to all rows but one in twenty, which calibrate its variance.
 
     Missing values (NaN) and columns of categories need no preparation. Needs the extra `boosting` (LightGBM).
 
@@ -87,6 +96,10 @@ class GCPBoostingRegressor(AuditedRegressor):
     categorical_features : "from_dtype", list of int or str, or None, default="from_dtype"
         Columns of categories, by position or name. "from_dtype" selects the columns of a frame that hold categories or
         text.
+    monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
+        Signs of the effects of columns on the mean, as in scikit-learn: 1 for increasing, −1 for decreasing, 0 for any.
+        A dict maps names of columns to signs. Every tree keeps them, on the scale of `target_transform`, and so the
+        median does in the units of y. Columns of categories, dates or text take none.
     random_state : int, RandomState instance or None, default=None
         Seed. The same seed gives the same model, for any order of the rows and any number of threads.
     n_jobs : int or None, default=-1
@@ -101,7 +114,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     shape_ : Shape
         Offset and slope of ln s, and ln α.
     oof_prediction_ : Prediction
-        Out-of-fold predictions of the training rows.
+        Out-of-fold predictions of the training rows; of a large table, predictions of the rows left out.
     contamination_ : float
         Share of wrong labels, estimated or given; NaN if `contamination=None` or there were too few rows.
     separation_ : ContaminationEstimate or None
@@ -118,12 +131,17 @@ class GCPBoostingRegressor(AuditedRegressor):
         Number of trees of a member.
     loss_curve_ : list of float
         Mean −ln t of the held-out labels after each round.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each column for the mean, with the sum 1: its share of the decrease of the squared error, each
+        label with its final weight.
     categories_ : dict of int to list
         Categories of each categorical column, by its position.
     columns_ : Columns or None
         What the columns of a frame with categories, dates or text hold; None for other tables.
     encoding_ : Encoding or None
         How a table becomes inputs; None if it is used as it is.
+    judge_ : GCPBoostingRegressor
+        Only for tables of more than 250,000 rows: the model of a sample of the rows, by which `audit` judges labels.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -160,6 +178,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         "contamination": CONTAMINATION,
         "target_transform": TARGET_TRANSFORM,
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "monotonic_cst": ["array-like", dict, None],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
     }
@@ -178,6 +197,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         contamination: Contamination = "auto",
         target_transform: TargetTransform = None,
         categorical_features: Literal["from_dtype"] | Sequence[int | str] | None = "from_dtype",
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -192,6 +212,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.contamination = contamination
         self.target_transform = target_transform
         self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -219,10 +240,21 @@ class GCPBoostingRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        steps = self._fit_steps(X, y, sample_weight, groups, cv)
+        _steps.first(steps)
+        _steps.finish(steps)
+        return self
+
+    def _fit_steps(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> Steps:
         self._validate_params()
         lightgbm()
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        source = frames.collected(X)
+        X, y, weight = self._checked(source, y, sample_weight, reset=True)
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
+        if _large.applies(X, len(y), groups, cv):
+            _large.fit(self, source, y, weight, seed)
+            return
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
         y = self._unrounded(X, y, rows)
@@ -242,17 +274,66 @@ class GCPBoostingRegressor(AuditedRegressor):
                 growing.grow, inputs, labels, given, table.folds.at(visits), seed=seed, by_fold=learnt.by_fold
             )
             grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
-            weight = given * self._label_weights(labels, grown, calibrated)
+            wrong = self._wrong(labels, grown, calibrated)
+            if wrong is not None:
+                judged = yield self._first_step(table, grown, wrong)
+                wrong = wrong if judged is None else judged[visits]
+            weight = given * self._label_weights(labels, grown, wrong)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
         self.mean_forests_ = self._members(inputs, labels, weight, growth, grown.n_passes, seed)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
+        self.feature_importances_ = self._importances(table, learnt, weight)
         if rows.n_groups >= LEAST_ROWS:
             self._predict_training_rows(learnt.inputs, visits, grown, self._held_out_location(table))
-        return self
 
     def _predict_table(self, X: Table) -> Prediction:
         mean, trees = self._sums(self._inputs(X))
         return self._predicted(self._decoded(mean, self.shape_.log_scale(trees)), self._location(X))
+
+    def contributions(self, X: Any, background: Any = None, random_state: int = 0) -> Contributions:
+        """By how much each column moves the mean and the spread of every row.
+
+        They are Shapley values of the trees, exact and with the training rows as the background (LightGBM's
+        `pred_contrib`).
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        background : array-like or frame of shape (n_rows, n_features), default=None
+            Rows to compare with; by default X. Not used by trees.
+        random_state : int, default=0
+            Seed. Not used by trees.
+
+        Returns
+        -------
+        Contributions
+            Contributions to the mean and to ln std, on the scale on which the model learns.
+        """
+        check_is_fitted(self, self._fitted_attribute)
+        return self._explained(self._checked_inputs(X, reset=False))
+
+    def _explained(self, X: Table) -> Contributions:
+        inputs, threads = self._inputs(X), n_threads(self) if len(X) >= _THREADED_ROWS else 1
+        parts = np.zeros((2, len(X), self.n_features_in_ + 1))
+        places = [*self._columns_of_inputs(), self.n_features_in_]
+        factor = self.target_scale_.spread, self.calibration_.power * self.shape_.slope
+        for k, ensemble in enumerate((self.mean_forests_, self.scale_forests_)):
+            for forest in ensemble:
+                found = forest.contributions(inputs, threads) * (factor[k] / len(ensemble))
+                np.add.at(parts[k].T, places, found.T)
+        latent = self._predict_table(X).latent
+        left = np.stack([latent.mean, 0.5 * log(latent.aleatoric_var)]) - parts.sum(axis=2)
+        # What the trees do not add is the same for all rows, but for the offset of a category.
+        base = left[:, 0]
+        if self.encoding_ is not None and self.encoding_.offset is not None:
+            usual = self.encoding_.offsets(np.full((1, self.n_features_in_), float(UNKNOWN - FIRST)))[0][0]
+            base = np.array([left[0, 0] - self.encoding_.offsets(X[:1])[0][0] + usual, np.median(left[1])])
+            parts[:, :, self.encoding_.offset.column] += left - base[:, None]
+        mean, log_std = (part[:, :-1] for part in parts)
+        base_mean, base_log_std = (base + parts[:, 0, -1]).tolist()
+        columns = names(self, self.n_features_in_)
+        return Contributions(mean, log_std, base_mean, base_log_std, columns, scale_name(self))
 
     # ------------------------------------------------------------------ learning
 
@@ -274,6 +355,13 @@ class GCPBoostingRegressor(AuditedRegressor):
             np.ones(len(rows.index)) if rows.weight is None else rows.weight[rows.index].astype(np.float64)
         )
         return _Labels(scale, inputs, _scaled(left[rows.index], scale), weight, by_fold)
+
+    def _learnt_rows(self, X: Any, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Inputs and labels in the units of the fitted trees, for rows that the encoding was not learnt from."""
+        table = self._checked_inputs(X, reset=False)
+        labels, location = self._on_scale(y), self._location(table)
+        labels = labels if location is None else labels - location.mean
+        return np.asarray(self._inputs(table), dtype=np.float64), _scaled(labels, self.target_scale_)
 
     def _held_out(
         self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
@@ -309,7 +397,28 @@ class GCPBoostingRegressor(AuditedRegressor):
             patience=self.n_iter_no_change,
             n_threads=n_threads(self) if n >= _THREADED_ROWS else 1,
             categorical=list(self.categories_) if self.encoding_ is None else self.encoding_.categories,
+            monotone=self._monotone(),
         )
+
+    def _monotone(self) -> list[int]:
+        """The sign of the effect of every input of the trees."""
+        signs = _check_monotonic_cst(self, self.monotonic_cst).tolist()
+        for column in np.flatnonzero(signs).tolist():
+            kind = "category" if column in self.categories_ else "number"
+            kind = kind if self.columns_ is None else self.columns_.columns[column].kind
+            if kind != "number":
+                names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+                raise ValueError(
+                    f"monotonic_cst has a sign for column {names[column]!r}, which holds no numbers (kind: {kind}); "
+                    "set it to 0"
+                )
+        return [signs[k] for k in self._columns_of_inputs()]
+
+    def _columns_of_inputs(self) -> list[int]:
+        """The column of X that every input of the trees comes from."""
+        if self.encoding_ is None:
+            return list(range(self.n_features_in_))
+        return [feature.column for feature in self.encoding_.features]
 
     def _without_folds(self, n: int) -> Grown:
         """Too few rows to hold any out: a few trees, and the spread of the labels as the scale."""
@@ -338,14 +447,31 @@ class GCPBoostingRegressor(AuditedRegressor):
         variance: FloatArray = self._decoded(grown.mean[None], log_s, grown.shape).variance[0]
         return variance
 
-    def _label_weights(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray:
-        """Weight of each label in the members' trees."""
-        z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
+    def _wrong(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray | None:
+        """Probability that each label is wrong; None if no share of wrong labels was estimated."""
         if self.separation_ is None or calibrated is None:
+            return None
+        return self.separation_.probability(labels - grown.mean, calibrated)
+
+    def _first_step(self, table: TrainingTable, grown: Grown, wrong: FloatArray) -> FirstStep:
+        """What the fold models predict for the labels, before the members are trained."""
+        visits, location = table.rows.index, self._held_out_location(table)
+        mean, variance, quality = np.full((3, len(table.labels)), np.nan)
+        latent = self._latent(
+            self._decoded(grown.mean[None], grown.shape.log_scale(grown.trees), grown.shape), None
+        )
+        mean[visits], variance[visits], quality[visits] = latent.mean, latent.var, 1 - wrong
+        if location is not None:
+            mean, variance = mean + location.mean, variance + location.variance
+        return FirstStep(table.labels, mean, variance, quality)
+
+    def _label_weights(self, labels: FloatArray, grown: Grown, wrong: FloatArray | None) -> FloatArray:
+        """Weight of each label in the members' trees, from the probability that it is wrong."""
+        z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
+        if wrong is None:
             return growing.residual_ratios(z, log_s, alpha).near
-        right = 1 - self.separation_.probability(z, calibrated)
         # Trees fit single labels, so the probability is squared, and outliers get less weight in any case.
-        return right * right * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
+        return (1 - wrong) ** 2 * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
 
     def _members(
         self, X: Table, labels: FloatArray, weight: FloatArray, growth: Growth, n_passes: int, seed: int
@@ -357,6 +483,18 @@ class GCPBoostingRegressor(AuditedRegressor):
             return [train(k) for k in range(self.n_members)]
         with ThreadPoolExecutor(n_threads(self)) as pool:
             return list(pool.map(train, range(self.n_members)))
+
+    def _importances(self, table: TrainingTable, learnt: "_Labels", weight: FloatArray) -> FloatArray:
+        """Share of every column in the decrease of the squared error: by splits, and by the offset, if there is one."""
+        total = np.zeros(self.n_features_in_)
+        gains = np.mean([forest.gains for forest in self.mean_forests_], axis=0)
+        # A step of rate r along a split keeps (1 − r)² of the squared error that the split explains.
+        np.add.at(total, self._columns_of_inputs(), gains * self.learning_rate * (2 - self.learning_rate))
+        if self.encoding_ is not None and self.encoding_.offset is not None:
+            visits = table.rows.index
+            before = _squares(_scaled(table.labels[visits], learnt.scale), weight)
+            total[self.encoding_.offset.column] += max(before - _squares(learnt.labels, weight), 0.0)
+        return total / (total.sum() or 1.0)
 
     def _predict_training_rows(
         self, X: FloatArray, visits: NDArray[np.int64], grown: Grown, location: Location | None
@@ -380,11 +518,9 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
-        threads = n_threads(self) if len(X) >= _THREADED_ROWS else 1
-        mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
-        if not self.scale_forests_:
-            return mean, np.zeros(len(X))
-        return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
+        n_members = len(self.mean_forests_)
+        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self, len(X)))
+        return both[:n_members], both[n_members:].mean(axis=0) if self.scale_forests_ else np.zeros(len(X))
 
     def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)
@@ -405,6 +541,10 @@ class GCPBoostingRegressor(AuditedRegressor):
             )
         return X if read else categories.encode(X, self.categories_), read
 
+    def _learn_features(self, X: CheckedTable) -> None:
+        super()._learn_features(X)
+        self.categories_ = {} if X.columns is None else X.columns.categories
+
     def _learnt_columns(self, X: Any) -> Columns | None:
         which = self.categorical_features
         if which is not None and not isinstance(which, str):
@@ -418,9 +558,6 @@ class GCPBoostingRegressor(AuditedRegressor):
             )
         return learnt
 
-    def _finite_inputs(self, X: Table) -> Table:
-        return np.asarray(super()._finite_inputs(X), dtype=np.float64)
-
 
 class _Labels(NamedTuple):
     """What the trees learn: inputs of all rows; labels and weight of every visit, and labels for each fold model."""
@@ -430,6 +567,12 @@ class _Labels(NamedTuple):
     labels: FloatArray
     weight: FloatArray
     by_fold: FloatArray | None
+
+
+def _squares(labels: FloatArray, weight: FloatArray) -> float:
+    """Weighted sum of squared deviations from the mean, in which the weights have the mean 1."""
+    mean = np.average(labels, weights=weight)
+    return float(np.sum(weight / weight.mean() * (labels - mean) ** 2))
 
 
 def _scaled(labels: FloatArray, scale: Scale) -> FloatArray:

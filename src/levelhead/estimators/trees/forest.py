@@ -5,14 +5,17 @@ numbers, checks every tree, and writes new text from these numbers: LightGBM rea
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_not
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._extras import needed
+from levelhead.engine.forests import Forests, Nodes
 
 _HEADER = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
 _MOST_LEAVES = 131_072  # LightGBM's own limit
@@ -25,13 +28,20 @@ _CATEGORICAL, _DECISIONS = (
     1,
     16,
 )  # bits of a decision: categorical, default left, two for the kind of missing values
-_USED = re.compile(
-    "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
-    "|cat_threshold)=.+$",
-    re.MULTILINE,
+# The lines of a tree that are kept, in LightGBM's order.
+_LINES = (
+    *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type", "left_child"),
+    *("right_child", "leaf_value", "leaf_count", "internal_count", "cat_boundaries", "cat_threshold"),
 )
+_USED = re.compile(f"^(?:{'|'.join(_LINES)})=.+$", re.MULTILINE)
 _SPLITS = re.compile("^split_feature=(.+)$", re.MULTILINE)
+_GAINS = re.compile("^split_gain=(.+)$", re.MULTILINE)
+_COUNTS = re.compile("^internal_count=", re.MULTILINE)
+_CHILDREN = re.compile("^left_child=(.+)\nright_child=(.+)$", re.MULTILINE)
 _NODE_INTS = ("split_feature", "decision_type", "left_child", "right_child")
+_MOST_ROWS = 2**31 - 1  # LightGBM counts with 32 bits
+# LightGBM's contributions take memory by the square of the depth and follow each path by recursion.
+_DEEPEST = 512
 
 
 def lightgbm() -> Any:
@@ -101,7 +111,21 @@ class Forest:
 
     @cached_property
     def _booster(self) -> Any:
-        place = {str(feature): str(k) for k, feature in enumerate(self._features)}
+        return self._made(self._features)
+
+    def to_booster(self) -> Any:
+        """Return the trees as a booster of LightGBM, for tools such as `shap.TreeExplainer`.
+
+        Returns
+        -------
+        lightgbm.Booster
+            A booster of all features of the forest.
+        """
+        return self._made(np.arange(self.n_features))
+
+    def _made(self, features: NDArray[np.int64]) -> Any:
+        """A booster that takes these columns, in which all splits are."""
+        place = {str(feature): str(k) for k, feature in enumerate(features.tolist())}
         renumbered = _SPLITS.sub(
             lambda line: "split_feature=" + " ".join(place[feature] for feature in line[1].split()), self.text
         )
@@ -111,10 +135,107 @@ class Forest:
         header += f"feature_infos={' '.join(['none'] * len(place))}\n\n"
         return lightgbm().Booster(model_str=f"{header}{''.join(trees)}end of trees\n")
 
-    def predict(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
+    def predict(self, X: NDArray[Any], n_threads: int = 1) -> NDArray[np.float64]:
         """The sum of all trees for every row."""
-        used = X if len(self._features) == X.shape[1] else np.ascontiguousarray(X[:, self._features])
-        return np.asarray(self._booster.predict(used, num_threads=n_threads), dtype=np.float64)
+        total: NDArray[np.float64] = sums([self], X, n_threads)[0]
+        return total
+
+    def _compiled_with(self, others: Sequence["Forest"]) -> Forests:
+        """Compile all trees, and keep them for the next call."""
+        known: tuple[list[Forest], Forests] | None = self.__dict__.get("_compiled")
+        if known is None or len(known[0]) != len(others) or any(map(is_not, known[0], others)):
+            known = list(others), compiled([self, *others])
+            self.__dict__["_compiled"] = known
+        return known[1]
+
+    @property
+    def gains(self) -> NDArray[np.float64]:
+        """Sum of the gains of all splits by each feature; zeros for trees that were stored without them."""
+        total = np.zeros(self.n_features)
+        for features, gains in zip(_SPLITS.findall(self.text), _GAINS.findall(self.text), strict=False):
+            np.add.at(total, np.array(features.split(), dtype=np.int64), np.array(gains.split(), dtype=float))
+        return total
+
+    def contributions(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
+        """Shapley values of the features of every row, and in a last column the mean of the training rows."""
+        if len(_COUNTS.findall(self.text)) < len(_SPLITS.findall(self.text)):
+            raise ValueError(
+                "the trees were saved by a version that did not keep their numbers of rows; fit the model again"
+            )
+        if self._depth > _DEEPEST:
+            raise ValueError(
+                f"a tree is {self._depth} splits deep, and contributions need at most {_DEEPEST}; set max_leaf_nodes"
+            )
+        used = np.ascontiguousarray(X[:, self._features])
+        found = self._booster.predict(used, pred_contrib=True, num_threads=n_threads)
+        if not np.isfinite(found).all():
+            raise ValueError("a tree has nodes without rows, so that the contributions are not defined")
+        parts = np.zeros((len(X), self.n_features + 1))
+        parts[:, self._features], parts[:, -1] = found[:, :-1], found[:, -1]
+        return parts
+
+    @cached_property
+    def _depth(self) -> int:
+        """Splits on the longest path; trees with too few splits to be too deep are not followed."""
+        pairs = ([side.split() for side in sides] for sides in _CHILDREN.findall(self.text))
+        return max((_depth(*map(_whole, pair)) for pair in pairs if len(pair[0]) > _DEEPEST), default=0)
+
+
+def sums(forests: Sequence[Forest], X: NDArray[Any], n_threads: int = 1) -> NDArray[np.float64]:
+    """The sums of the trees of several forests, shape (n_forests, n_samples)."""
+    return forests[0]._compiled_with(forests[1:]).predict(X, n_threads)
+
+
+def compiled(forests: Sequence[Forest]) -> Forests:
+    """All trees of forests with the same features as arrays."""
+    if any(forest.n_features != forests[0].n_features for forest in forests):
+        raise ValueError("the forests of a model have different numbers of features")
+    texts = "\n\n".join(forest.text for forest in forests)
+
+    def numbers(name: str, kind: Any) -> NDArray[Any]:
+        lines = re.findall(f"^{name}=(.+)$", texts, re.MULTILINE)
+        return np.array(" ".join(lines).split(), dtype=np.float64).astype(kind)
+
+    n_nodes, n_sets = numbers("num_leaves", np.int64) - 1, numbers("num_cat", np.int64)
+    first_node, first_leaf = _begins(n_nodes), _begins(n_nodes + 1)
+    decision, threshold = numbers("decision_type", np.uint8), numbers("threshold", np.float64)
+    node_shift, leaf_shift = np.repeat(first_node, n_nodes), np.repeat(first_leaf, n_nodes)
+    threshold += (decision & _CATEGORICAL) * np.repeat(_begins(n_sets), n_nodes)
+
+    def children(name: str) -> NDArray[np.int32]:
+        child = numbers(name, np.int64)
+        return np.where(child < 0, child - leaf_shift, child + node_shift).astype(np.int32)
+
+    return Forests(
+        forests[0].n_features,
+        Nodes(
+            feature=numbers("split_feature", np.int32),
+            threshold=threshold,
+            decision=decision,
+            left=children("left_child"),
+            right=children("right_child"),
+            value=numbers("leaf_value", np.float64),
+            root=np.where(n_nodes == 0, -1 - first_leaf, first_node).astype(np.int32),
+            n_nodes=n_nodes.astype(np.int32),
+            bounds=_bounds(numbers("cat_boundaries", np.int64), n_sets),
+            words=numbers("cat_threshold", np.uint32),
+            first_tree=np.cumsum([0, *(forest.n_trees for forest in forests)]),
+        ),
+    )
+
+
+def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where parts of these lengths begin, one after the other."""
+    return np.cumsum(lengths) - lengths
+
+
+def _bounds(boundaries: NDArray[np.int64], n_sets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Where the words of the sets of all trees begin, and the number of words."""
+    lengths = np.diff(boundaries)
+    between = (
+        np.cumsum(n_sets[n_sets > 0] + 1)[:-1] - 1
+    )  # from the last bound of a tree to the first of the next
+    return np.concatenate([[0], np.cumsum(np.delete(lengths, between))]).astype(np.int32)
 
 
 def _rewritten(block: str, n_features: int) -> str:
@@ -141,8 +262,37 @@ def _rewritten(block: str, n_features: int) -> str:
         raise ValueError("a tree has leaves without a finite value")
     if n_leaves > 1:
         tree |= _sets_of_categories(given, nodes["decision_type"], threshold, n_categorical)
+    tree |= _statistics(given, n_leaves)
     # LightGBM reads the shrinkage too, though no prediction needs it.
-    return "\n".join([*(f"{name}={_written(numbers)}" for name, numbers in tree.items()), "shrinkage=1"])
+    kept = [f"{name}={_written(tree[name])}" for name in _LINES if name in tree]
+    return "\n".join([*kept, "shrinkage=1"])
+
+
+def _statistics(given: dict[str, str], n_leaves: int) -> dict[str, NDArray[Any]]:
+    """Gains of the splits and numbers of rows, which explanations need; older files have none."""
+    if "leaf_count" not in given:
+        return {}
+    counts = {"leaf_count": _integers(given, "leaf_count", n_leaves)}
+    if n_leaves > 1:
+        counts["internal_count"] = _integers(given, "internal_count", n_leaves - 1)
+    if any(count.min() < 0 or count.max() > _MOST_ROWS for count in counts.values()):
+        raise ValueError("a tree has nodes with an impossible number of rows")
+    if n_leaves == 1:
+        return counts
+    gains = _floats(given, "split_gain", n_leaves - 1)
+    if not ((gains >= 0) & (gains < np.finfo(np.float32).max)).all():
+        raise ValueError("a tree has splits whose gain is negative or not finite")
+    return counts | {"split_gain": gains.astype(np.float32)}
+
+
+def _depth(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
+    """Splits on the longest path of a tree, in which parents come before their children."""
+    depth = np.ones(len(left), dtype=np.int64)
+    for node, children in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        for child in children:
+            if child > 0:
+                depth[child] = depth[node] + 1
+    return int(depth.max())
 
 
 def _check_nodes(nodes: dict[str, NDArray[np.int64]], n_features: int) -> None:
@@ -188,7 +338,11 @@ def _integers(given: dict[str, str], name: str, n: int) -> NDArray[np.int64]:
     text = given.get(name, "")
     if not _INTEGERS.fullmatch(text) or text.count(" ") != n - 1:
         raise ValueError(f"{name} of a tree has {len(text.split())} entries; needed: {n} whole numbers")
-    return np.array([int(entry) for entry in text.split(" ")], dtype=np.int64)
+    return _whole(text.split(" "))
+
+
+def _whole(entries: list[str]) -> NDArray[np.int64]:
+    return np.array([int(entry) for entry in entries], dtype=np.int64)
 
 
 def _floats(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
@@ -199,7 +353,9 @@ def _floats(given: dict[str, str], name: str, n: int) -> NDArray[np.float64]:
 
 
 def _written(numbers: NDArray[Any]) -> str:
-    """Seventeen digits, which represent every float exactly."""
+    """Seventeen digits, which represent every float exactly; six for gains, as LightGBM writes them."""
     if numbers.dtype.kind == "i":
         return " ".join(map(str, numbers.tolist()))
+    if numbers.dtype == np.float32:
+        return " ".join(f"{number:g}" for number in numbers.tolist())
     return " ".join(f"{number:.17g}" for number in numbers.tolist())

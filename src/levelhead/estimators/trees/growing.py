@@ -58,6 +58,12 @@ class Growth:
     patience: int
     n_threads: int
     categorical: Sequence[int]
+    monotone: Sequence[int] = ()  # the sign of each feature's effect on m; 0 for any
+
+    @property
+    def constraints(self) -> dict[str, Any]:
+        """LightGBM's names for the constraints on m."""
+        return {"monotone_constraints": list(self.monotone)} if any(self.monotone) else {}
 
     def parameters(self, seed: int, **settings: Any) -> dict[str, Any]:
         """LightGBM's names for them; the same seed gives the same trees, whatever the number of threads."""
@@ -213,7 +219,7 @@ def finish(
 ) -> Forest:
     """A member: trees for m from all rows, each label with its final weight."""
     lgb = lightgbm()
-    parameters = growth.parameters(seed, objective="l2", boost_from_average=False)
+    parameters = growth.parameters(seed, objective="l2", boost_from_average=False, **growth.constraints)
     table = lgb.Dataset(
         X, y, weight=weight / weight.mean(), params=parameters, categorical_feature=list(growth.categorical)
     )
@@ -245,7 +251,8 @@ class _Trees:
 
 def _mean_trees(X: FloatArray, y: FloatArray, folds: Folds, growth: Growth, seed: int, rate: float) -> _Trees:
     """Untrained fold models for m, with `rate` times the members' learning rate and bins of all rows."""
-    parameters = growth.parameters(seed, learning_rate=min(1.0, rate * growth.rate))
+    rate = min(1.0, rate * growth.rate)
+    parameters = growth.parameters(seed, learning_rate=rate, **growth.constraints)
     categorical = list(growth.categorical)
     table = lightgbm().Dataset(X, y, params=parameters, categorical_feature=categorical, free_raw_data=False)
     return _Trees(parameters, table, folds)

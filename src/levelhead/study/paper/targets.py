@@ -1,48 +1,62 @@
-"""A small part of Table 1 that takes minutes, and how close to the paper it must be.
+"""A small part of Table 1 that takes minutes, and the statistical statement that it allows.
 
-Boston with 5 % of wrong labels, GCP and EnsGCP on all 50 splits: RMSE and AUC within one standard error of the paper
-for EnsGCP, and within one and a half for GCP.
+Boston with 5 % of wrong labels, GCP and EnsGCP on all 50 splits, RMSE and AUC: four comparisons with the paper. A cell
+agrees unless the difference is significant at 5 %, corrected for the four comparisons (Holm), with the standard error
+of two independent means. A result that is significantly better than the paper's is reported; only one that is
+significantly worse contradicts the reproduction. That a cell agrees does not prove equality: the interval of the
+difference shows what remains possible.
 """
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from scipy.stats import norm
 
 from levelhead.study.paper.comparison import Compared, compared
 from levelhead.study.paper.published import N_SPLITS
 from levelhead.study.paper.table1 import table1_specs
 from levelhead.study.specs import Spec, shown_percent
 from levelhead.study.store import Row
+from levelhead.study.tables import LEVEL, holm
 
 DATASET, CONTAMINATION = "boston", 0.05
-TARGETS: Mapping[str, float] = MappingProxyType({"GCP": 1.5, "EnsGCP": 1.0})
+METHODS = ("GCP", "EnsGCP")
+Verdict = Literal["agrees", "better than the paper", "worse than the paper", "too few splits"]
 
 
 class Target(NamedTuple):
-    """A cell of the slice and whether it meets its target.
+    """A cell of the slice and what can be said about it.
 
     Attributes
     ----------
     cell : Compared
         Our result and that of the paper.
-    allowed : float
-        Largest allowed difference, in standard errors.
-    met : bool
-        Whether the difference is small enough on all splits.
+    p_value : float
+        p-value of the difference, corrected for the number of cells (Holm).
+    interval : tuple of float
+        95 % confidence interval of the difference ours − paper, not corrected.
+    verdict : {"agrees", "better than the paper", "worse than the paper", "too few splits"}
+        The statement at the level of 5 %.
     """
 
     cell: Compared
-    allowed: float
-    met: bool
+    p_value: float
+    interval: tuple[float, float]
+    verdict: Verdict
+
+    @property
+    def met(self) -> bool:
+        """Whether the cell does not contradict the reproduction."""
+        return self.verdict in ("agrees", "better than the paper")
 
 
 def slice_specs() -> list[Spec]:
     """Create the runs of the slice: two methods on 50 splits."""
-    return list(table1_specs([DATASET], [CONTAMINATION], list(TARGETS)))
+    return list(table1_specs([DATASET], [CONTAMINATION], list(METHODS)))
 
 
 def check_targets(rows: Iterable[Row]) -> list[Target]:
-    """Compare every cell of the slice with its target.
+    """Compare every cell of the slice with the paper.
 
     Parameters
     ----------
@@ -59,19 +73,29 @@ def check_targets(rows: Iterable[Row]) -> list[Target]:
     ValueError
         If a cell is missing.
     """
-    cell = DATASET, CONTAMINATION
-    chosen = [row for row in rows if (row.dataset, row.contamination) == cell and row.method in TARGETS]
-    found = [
-        Target(
-            cell,
-            TARGETS[cell.method],
-            cell.n_splits >= N_SPLITS and abs(cell.difference) <= TARGETS[cell.method],
-        )
-        for cell in compared(chosen)
-    ]
-    if len(found) < 2 * len(TARGETS):
+    place = DATASET, CONTAMINATION
+    found = compared(
+        row for row in rows if (row.dataset, row.contamination) == place and row.method in METHODS
+    )
+    if len(found) < 2 * len(METHODS):
         raise ValueError(
-            f"the slice needs {' and '.join(TARGETS)} on {DATASET} at {shown_percent(CONTAMINATION)}; "
-            f"found {len(found)} of {2 * len(TARGETS)} cells"
+            f"the slice needs {' and '.join(METHODS)} on {DATASET} at {shown_percent(CONTAMINATION)}; "
+            f"found {len(found)} of {2 * len(METHODS)} cells"
         )
-    return found
+    corrected = holm([cell.p_value for cell in found])
+    return [
+        Target(cell, p, _interval(cell), _verdict(cell, p)) for cell, p in zip(found, corrected, strict=True)
+    ]
+
+
+def _verdict(cell: Compared, p_value: float) -> Verdict:
+    if cell.n_splits < N_SPLITS:
+        return "too few splits"
+    if p_value >= LEVEL:
+        return "agrees"
+    return "better than the paper" if cell.ours < cell.paper else "worse than the paper"
+
+
+def _interval(cell: Compared) -> tuple[float, float]:
+    middle, half = cell.ours - cell.paper, float(norm.isf(LEVEL / 2)) * cell.standard_error
+    return middle - half, middle + half

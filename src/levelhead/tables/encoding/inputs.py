@@ -9,7 +9,7 @@ row without the rows of its own fold.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ _EXACT = 1e-9  # a relative difference this small is one of floating-point numbe
 _ROUNDED = 0.95  # share of the labels that are multiples of the unit to which labels are rounded
 _SEEN = 10  # rows of unknown levels from which a model learns how uncertain they are
 _LARGEST = 1e12  # scaled labels are cut here, so that their squares are floats
-_NONE = np.empty(0)
+_NOTHING = Feature("gap", 0, np.empty(0))  # of a table of text only: a model needs at least one input
 
 
 class Offset(NamedTuple):
@@ -273,7 +273,7 @@ def learn(
             continue
         values = table[visits, k].astype(np.float64)
         features += features_of(k, column.kind, len(column.levels), values, reader)
-    features = features or [Feature("gap", 0, _NONE)]  # only text: a model needs at least one input
+    features = features or [_NOTHING]
     encoding = Encoding(width, tuple(features), None, float(scale[0]), float(scale[1]))
     categories = (
         []
@@ -282,6 +282,34 @@ def learn(
     )
     encoding = _with_offset(encoding, categories, table, y, visits, folds)
     return encoding.learnt_from(table[visits], y[visits])
+
+
+def comparable(X: Any, y: FloatArray) -> FloatArray:
+    """Turn a frame into numbers without gaps, by which rows can be compared.
+
+    Parameters
+    ----------
+    X : frame
+        A pandas or polars frame, or a pyarrow table.
+    y : ndarray of shape (n_samples,)
+        Labels. Categories with many levels are compared by the median and the spread of their labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_numbers)
+        What networks get: numbers with gaps filled, indicators of few levels, statistics of many.
+    """
+    columns = Columns.learn(X)
+    table = columns.table(X)
+    features = tuple(
+        feature
+        for k, column in enumerate(columns.columns)
+        for feature in features_of(k, column.kind, len(column.levels), table[:, k], "network")
+    )
+    center = float(np.median(y))
+    features = features or (_NOTHING,)
+    encoding = Encoding(len(columns), features, None, center, _typical(y - center) or 1.0)
+    return encoding.learnt_from(table, y).inputs(table)
 
 
 def _with_offset(

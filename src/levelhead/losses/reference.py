@@ -1,4 +1,4 @@
-"""Every loss as a value with its gradient, elementwise, in plain numpy: the readable reference.
+"""The losses of the paper, each a value with its gradient, elementwise, in plain numpy.
 
 Each function below takes a label and the natural parameters of one model. It returns the loss and its gradient, one
 array per parameter. All arguments have one shape; nothing is broadcast and nothing is averaged.
@@ -6,6 +6,7 @@ array per parameter. All arguments have one shape; nothing is broadcast and noth
 | function | model of y | natural parameters |
 |---|---|---|
 | `student`, `kl` | Student's t (3), by Algorithm 2 and by Algorithm 1, with equal gradients | m, ν, α, β |
+| `student_direct` | the same Student's t with its own parameters (remark at the end of Appendix A) | m, α, σ |
 | `gaussian` | N(μ, V) by likelihood, the non-robust baseline | μ, V |
 | `beta_divergence`, `gamma_divergence` | N(μ, V) by β- or γ-divergence | μ, V |
 
@@ -77,13 +78,48 @@ def student(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: A
     ValueError
         If the shapes differ.
     """
-    y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
+    y, m, nu, alpha, beta = same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
     sigma = beta * (nu + 1) / nu  # eq. (4)
     at = student_t.ratios(y - m, sigma)
     h = alpha * at.far - at.near / 2  # (αz² − σ)/(2σ + z²)
     by_m, by_alpha = student_t.by_location(at, alpha), student_t.by_alpha(at, alpha)
     value = student_t.negative_log(at, alpha, sigma)
     return LossAndGradient(value, (by_m, h / (nu * (nu + 1)), by_alpha, -h / beta))
+
+
+def student_direct(y: ArrayLike, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> LossAndGradient:
+    """−ln t(y) in the parameters of Student's t itself: the form with three outputs (end of Appendix A).
+
+    ν enters the marginal distribution only through σ, so that this is the same family of distributions.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    m : array-like of the same shape
+        Locations.
+    alpha : array-like of the same shape
+        α > 0, half the degrees of freedom.
+    sigma : array-like of the same shape
+        σ > 0; σ/α is the squared scale.
+
+    Returns
+    -------
+    LossAndGradient
+        Value, and derivatives by m, α and σ.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    """
+    y, m, alpha, sigma = same_shape(y=y, m=m, alpha=alpha, sigma=sigma)
+    at = student_t.ratios(y - m, sigma)
+    h = alpha * at.far - at.near / 2  # (αz² − σ)/(2σ + z²)
+    value = student_t.negative_log(at, alpha, sigma)
+    return LossAndGradient(
+        value, (student_t.by_location(at, alpha), student_t.by_alpha(at, alpha), -h / sigma)
+    )
 
 
 def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> LossAndGradient:
@@ -115,7 +151,7 @@ def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayL
     ValueError
         If the shapes differ.
     """
-    y, m, nu, alpha, beta = _same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
+    y, m, nu, alpha, beta = same_shape(y=y, m=m, nu=nu, alpha=alpha, beta=beta)
     far, near, slope, log_growth = student_t.ratios(y - m, beta * (nu + 1) / nu)  # β/β′ is the near share
     alpha_post = alpha + 0.5  # eq. (10)
     value = (
@@ -156,7 +192,7 @@ def gaussian(y: ArrayLike, mu: ArrayLike, variance: ArrayLike) -> LossAndGradien
     ValueError
         If the shapes differ.
     """
-    y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
+    y, mu, variance = same_shape(y=y, mu=mu, variance=variance)
     z = y - mu
     z2 = z * z / variance
     value = 0.5 * np.log(2 * np.pi * variance) + 0.5 * z2
@@ -191,8 +227,8 @@ def beta_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, beta: f
     ValueError
         If the shapes differ or β is not positive.
     """
-    y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
-    _positive(beta=beta)
+    y, mu, variance = same_shape(y=y, mu=mu, variance=variance)
+    positive(beta=beta)
     z = y - mu
     z2 = z * z / variance
     peak = (2 * np.pi * variance) ** (-beta / 2)
@@ -230,8 +266,8 @@ def gamma_divergence(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, gamma:
     ValueError
         If the shapes differ or γ is not positive.
     """
-    y, mu, variance = _same_shape(y=y, mu=mu, variance=variance)
-    _positive(gamma=gamma)
+    y, mu, variance = same_shape(y=y, mu=mu, variance=variance)
+    positive(gamma=gamma)
     z = y - mu
     z2 = z * z / variance
     kappa = gamma / (1 + gamma)
@@ -368,6 +404,24 @@ def gcp(
     return Loss("gcp", function, ("m", "nu", "alpha", "beta"), (None, 0.0, alpha_floor, beta_floor))
 
 
+def gcp_direct(*, alpha_floor: float = 0.1, sigma_floor: float = 0.0) -> Loss:
+    """The GCP loss with three outputs: m linear, α softplus + 0.1, σ softplus.
+
+    Parameters
+    ----------
+    alpha_floor : float, default=0.1
+        Added to the softplus of α.
+    sigma_floor : float, default=0.0
+        Added to the softplus of σ.
+
+    Returns
+    -------
+    Loss
+        Parameters m, α, σ.
+    """
+    return Loss("gcp_direct", student_direct, ("m", "alpha", "sigma"), (None, alpha_floor, sigma_floor))
+
+
 def normal(*, variance_floor: float = 0.0) -> Loss:
     """The Gaussian likelihood with a softplus variance.
 
@@ -422,7 +476,8 @@ def gamma_normal(gamma: float, *, variance_floor: float = 0.0) -> Loss:
     return Loss("gamma", function, ("mu", "variance"), (None, variance_floor))
 
 
-def _same_shape(**named: ArrayLike) -> list[FloatArray]:
+def same_shape(**named: ArrayLike) -> list[FloatArray]:
+    """Return the arguments as arrays; raises ValueError if their shapes differ."""
     arrays = {name: np.asarray(value, dtype=np.float64) for name, value in named.items()}
     if len({array.shape for array in arrays.values()}) > 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
@@ -430,7 +485,8 @@ def _same_shape(**named: ArrayLike) -> list[FloatArray]:
     return list(arrays.values())
 
 
-def _positive(**named: float) -> None:
+def positive(**named: float) -> None:
+    """Raise ValueError for a constant that is not positive."""
     for name, value in named.items():
         if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be positive (its limit 0 is `gaussian`)")
+            raise ValueError(f"{name} is {value}; it must be positive")
