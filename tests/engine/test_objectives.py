@@ -16,7 +16,10 @@ PAIRS = [
     (engine.gamma(0.1), losses.gamma_normal(0.1)),
     (engine.gamma(0.6, variance_floor=0.05), losses.gamma_normal(0.6, variance_floor=0.05)),
     (engine.gcp_direct(), losses.gcp_direct()),
-    (engine.gcp_direct(alpha_floor=0.3, sigma_floor=0.01), losses.gcp_direct(alpha_floor=0.3, sigma_floor=0.01)),
+    (
+        engine.gcp_direct(alpha_floor=0.3, sigma_floor=0.01),
+        losses.gcp_direct(alpha_floor=0.3, sigma_floor=0.01),
+    ),
     (baselines.beta_nll(0.5, variance_floor=0.01), losses.beta_nll_normal(0.5, variance_floor=0.01)),
     (baselines.faithful(variance_floor=0.01), losses.faithful_normal(variance_floor=0.01)),
     (baselines.natural(precision_floor=0.01), losses.natural_normal(precision_floor=0.01)),

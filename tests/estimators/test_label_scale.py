@@ -48,6 +48,17 @@ def test_errors_in_both_directions_are_found_on_a_log_scale(kind):
 
 
 @kinds
+@pytest.mark.parametrize(("share", "log"), [(0.002, True), (0.04, False)], ids=["a typo", "a few percent"])
+def test_labels_of_zero_speak_against_a_log_scale(kind, share, log):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    income = np.exp(1 + 0.3 * X[:, 0] + 0.5 * rng.normal(size=500))
+    income[: round(share * 500)] = 0.0
+    scale = model(kind, target_transform="auto").fit(X, income).target_transform_
+    assert isinstance(scale, LogTransform) == log
+
+
+@kinds
 def test_symmetric_noise_stays_on_a_linear_scale(kind):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 3))

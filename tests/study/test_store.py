@@ -146,7 +146,9 @@ def test_csv_there_and_back(tmp_path, make_specs):
 
 
 def test_files_without_provenance_say_that_it_is_unknown(tmp_path):
-    head = "dataset,share,contamination,method,seed,rmse,auc,nll,crps,coverage,robust_r2,mean_alpha,fit_seconds"
+    head = (
+        "dataset,share,contamination,method,seed,rmse,auc,nll,crps,coverage,robust_r2,mean_alpha,fit_seconds"
+    )
     line = "toy,10,Replaced(spread=10.0),GCP,3,1.5,1,2,3,0.9,0.5,,2"  # as version 0.1 wrote it
     (tmp_path / "old.csv").write_text(f"{head}\n{line}\n")
     [row] = read_csv(tmp_path / "old.csv")
@@ -172,13 +174,15 @@ def test_a_store_of_version_0_1_is_read_and_continued(tmp_path, make_specs):
     run_study(specs[:1], path, show_progress=False)
     connection = sqlite3.connect(path)
     connection.execute("ALTER TABLE runs DROP COLUMN cpu_seconds")
-    connection.execute("UPDATE runs SET versions = '{\"python\": \"3.11.7\"}'")
+    connection.execute('UPDATE runs SET versions = \'{"python": "3.11.7"}\'')
     connection.execute("PRAGMA user_version = 1")
     connection.commit()
     connection.close()
     with Store(path) as store:
         old = store.rows()
-    assert {(row.cpu_seconds, row.engine, row.versions) for row in old} == {(None, "unknown", "python 3.11.7")}
+    assert {(row.cpu_seconds, row.engine, row.versions) for row in old} == {
+        (None, "unknown", "python 3.11.7")
+    }
     assert run_study(specs, path, show_progress=False).cached == 1
     with Store(path) as store:
         assert [row.cpu_seconds is None for row in store.rows()].count(True) == len(old)

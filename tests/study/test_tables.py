@@ -57,7 +57,9 @@ def test_holm_keeps_the_error_of_a_column():
     """Ten equal methods: without correction most columns lose a method by chance, with it one in twenty or fewer."""
     rng = np.random.default_rng(2)
     columns = [{f"m{k}": dict(enumerate(rng.normal(size=20))) for k in range(10)} for _ in range(150)]
-    wrong = {rule: np.mean([len(best_methods(c, bold=rule)) < 10 for c in columns]) for rule in ("holm", "paper")}
+    wrong = {
+        rule: np.mean([len(best_methods(c, bold=rule)) < 10 for c in columns]) for rule in ("holm", "paper")
+    }
     assert wrong["holm"] < 0.12
     assert wrong["paper"] > 0.4
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])

@@ -1,4 +1,4 @@
-"""Single instructions that Python cannot express: the bits of a float, and the fused multiply-add."""
+"""Single instructions that Python cannot express: bits of floats and integers, and the fused multiply-add."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +35,17 @@ def _fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float32(types.float32, types.float32, types.float32), generate
 
 
+def _count_zeros(typing_context: Any, x: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint32(types.uint32), generate
+
+
+def _plain_count(x: Any) -> Any:
+    return np.uint32((int(x) & -int(x)).bit_length() - 1)
+
+
 def _plain_fma(a: Any, b: Any, c: Any) -> Any:
     return np.float32(np.float64(a) * np.float64(b) + np.float64(c))
 
@@ -48,3 +59,6 @@ as_float: Callable[[np.int32], np.float32] = (
 
 # a·b + c, rounded once, on every processor.
 fma: Callable[[np.float32, np.float32, np.float32], np.float32] = _intrinsic(_fused) if JIT else _plain_fma
+
+# Position of the lowest bit that is set; one must be.
+trailing_zeros: Callable[[np.uint32], np.uint32] = _intrinsic(_count_zeros) if JIT else _plain_count

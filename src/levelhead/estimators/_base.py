@@ -6,7 +6,7 @@ out-of-fold predictions of the training rows, calibration, and the audit based o
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,18 @@ class Decoded(NamedTuple):
     def map(self, f: Callable[[FloatArray], FloatArray]) -> "Decoded":
         """Apply a function to every array that is not None."""
         return Decoded(f(self.mean), f(self.variance), *(None if p is None else f(p) for p in self[2:]))
+
+
+class Unseen(NamedTuple):
+    """Labels with predictions of models that have not seen them; one entry per row.
+
+    `mean` and `variance` are on the scale on which labels are judged, and the variance as `separation_` takes it.
+    """
+
+    given: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    alpha: FloatArray
 
 
 class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
@@ -229,6 +241,22 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         ValueError
             If the model has no out-of-fold predictions.
         """
+        judge = getattr(self, "judge_", None)
+        if judge is not None:  # the trees of a large table have seen its labels
+            return cast(Audit, judge.audit(X, y, false_alarm_rate))
+        found = self._unseen(X, y)
+        return Audit.from_residuals(
+            found.given,
+            found.mean,
+            found.variance,
+            alpha=found.alpha,
+            separation=self.separation_,
+            false_alarm_rate=false_alarm_rate,
+            transform=self._scale,
+        )
+
+    def _unseen(self, X: Any, y: ArrayLike) -> Unseen:
+        """Predictions by which labels are judged: out of fold for training rows, those of the members for others."""
         check_is_fitted(self, self._fitted_attribute)
         X, y, _ = self._checked(X, y, None, reset=False)
         if not hasattr(self, "oof_prediction_"):
@@ -245,15 +273,7 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
             new = self._predict_table(X[~known]).latent
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
         ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        return Audit.from_residuals(
-            y,
-            mean,
-            variance / ratio,
-            alpha=alpha,
-            separation=self.separation_,
-            false_alarm_rate=false_alarm_rate,
-            transform=self._scale,
-        )
+        return Unseen(y, mean, variance / ratio, alpha)
 
     def contributions(self, X: Any, background: Any = None, random_state: int = 0) -> Contributions:
         """By how much each column moves the mean and the spread of every row.

@@ -2,7 +2,8 @@
 
 A choice compares, on held-out rows, how probable the labels are in the units of y (the derivative of the scale is part
 of the density). Each density is mixed with a broad one that is the same for all scales. A label that is probably wrong
-on any of the scales counts for none. The linear scale stays unless another one is clearly better.
+on any of the scales counts for none, except against a logarithm if it is not positive and plausible on the linear
+scale. The linear scale stays unless another one is clearly better.
 """
 
 from abc import abstractmethod
@@ -203,7 +204,8 @@ class _Trial:
         of_linear = self.scores(None, *self.linear)
         scores = [(scale, self.scores(scale, *self.held_out(scale))) for scale in self.candidates()]
         suspect = np.any([of_linear.suspect, *(of.suspect for _, of in scores)], axis=0)
-        gains = [(scale, self._gain(of.value - of_linear.value, ~suspect)) for scale, of in scores]
+        counts = ~suspect | ((self.y <= 0) & ~of_linear.suspect)  # an income of 0 speaks against a logarithm
+        gains = [(scale, self._gain(of.value - of_linear.value, counts)) for scale, of in scores]
         rows = f"{len(self.y):,} held-out rows"
         if not gains or not np.isfinite(of_linear.value).all():
             return Choice(

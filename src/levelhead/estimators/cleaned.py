@@ -239,12 +239,20 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
         for train, test in self._folds(X, y, splitting, seed):
             fitted = self._fitted(frames.take(X, train), y[train], weight[train], weighs, seed)
             oof[test] = fitted.predict(frames.take(X, test))
-        residual, variance = (y - oof)[counted], self.auditor_.oof_prediction_.latent.var[counted]
+        residual, variance = (y - oof)[counted], self._audited_variance()[counted]
         self.calibration_, self.separation_ = IDENTITY, None
         if np.median(np.abs(residual)) == 0:  # exact predictions: there is no noise to measure
             return
         self.calibration_ = calibrate(residual, variance)
         self.separation_ = estimate_contamination(residual, self.calibration_(variance), core="student")
+
+    def _audited_variance(self) -> FloatArray:
+        """The auditor's variance of every label; of a large table it has out-of-fold predictions of a part only."""
+        if hasattr(self.auditor_, "judge_"):
+            assert self.audit_ is not None
+            return self.audit_.judged.std**2
+        variance: FloatArray = self.auditor_.oof_prediction_.latent.var
+        return variance
 
     def _folds(self, X: Any, y: FloatArray, splitting: Splitting, seed: int) -> Any:
         if splitting.groups is None and splitting.cv is None:

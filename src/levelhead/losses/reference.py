@@ -117,7 +117,9 @@ def student_direct(y: ArrayLike, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLik
     at = student_t.ratios(y - m, sigma)
     h = alpha * at.far - at.near / 2  # (αz² − σ)/(2σ + z²)
     value = student_t.negative_log(at, alpha, sigma)
-    return LossAndGradient(value, (student_t.by_location(at, alpha), student_t.by_alpha(at, alpha), -h / sigma))
+    return LossAndGradient(
+        value, (student_t.by_location(at, alpha), student_t.by_alpha(at, alpha), -h / sigma)
+    )
 
 
 def kl(y: ArrayLike, m: ArrayLike, nu: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> LossAndGradient:

@@ -123,6 +123,7 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
         "combination_": optional(of(Combination)),
         "repeats_": optional(of(Repeats)),
+        "judge_": lambda model: _are_fitted([model], GCPBoostingRegressor, GCPRegressor, AutoRegressor),
         "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
         "target_transform_": optional(is_scale),
         "target_transform_reason_": is_text,
@@ -174,6 +175,16 @@ def _rows_agree(model: Any) -> bool:
     """Out-of-fold predictions have a key for every row."""
     return not hasattr(model, "oof_prediction_") or (
         hasattr(model, "_row_keys") and len(model._row_keys) == len(model.oof_prediction_) > 0
+    )
+
+
+def _judge_agrees(model: Any) -> bool:
+    """The judge of a large table is of the same kind, takes the same columns, and has no judge itself."""
+    judge = getattr(model, "judge_", None)
+    return judge is None or (
+        type(judge) is type(model)
+        and judge.n_features_in_ == model.n_features_in_
+        and not hasattr(judge, "judge_")
     )
 
 
@@ -232,12 +243,13 @@ def _hashable(model: Any) -> bool:
 
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
-        AuditedRegressor: lambda model: _rows_agree(model) and _columns_agree(model),
+        AuditedRegressor: lambda model: _rows_agree(model) and _columns_agree(model) and _judge_agrees(model),
         NetworkRegressor: _networks_agree,
         BayesianBetaRegressor: _samples_agree,
         GCPBoostingRegressor: _trees_agree,
         AutoRegressor: lambda model: (
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
+            and _judge_agrees(model)
             and (model._combination is None or len(model._combination.weights) == len(model.estimators_))
         ),
         TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),

@@ -29,7 +29,12 @@ Bold = Literal["holm", "paper"]
 _BOLD = ("holm", "paper")
 Column = Mapping[str, Mapping[int, float]]
 _HIGH_IS_GOOD = ("robust_r2",)
-_NO_ORDER = ("coverage", "mean_alpha", "fit_seconds", "cpu_seconds")  # nothing is better just because it is lower
+_NO_ORDER = (
+    "coverage",
+    "mean_alpha",
+    "fit_seconds",
+    "cpu_seconds",
+)  # nothing is better just because it is lower
 SHOWN = {
     "rmse": "RMSE",
     "auc": "AUC",
@@ -129,9 +134,7 @@ def table(
     return "\n\n".join(_grid(found, contamination).draw(style) for contamination in contaminations)
 
 
-def cells(
-    rows: Iterable[Row], measure: str, *, bold: Bold = "holm"
-) -> dict[tuple[str, float, str], Cell]:
+def cells(rows: Iterable[Row], measure: str, *, bold: Bold = "holm") -> dict[tuple[str, float, str], Cell]:
     """Summarise a measure over the splits.
 
     Parameters

@@ -288,7 +288,7 @@ def _out_of_order(name: str, column: Any) -> list[Finding]:
     places = np.flatnonzero(~np.isnat(moments))
     if len(places) < _LEAST_ROWS:
         return []
-    steps = np.diff(moments[places]) < np.timedelta64(0)
+    steps = np.diff(moments[places]) < np.timedelta64(0, "s")
     if not steps.any() or steps.mean() > 1 - _IN_ORDER:
         return []
     late = (places[1:][steps] + 1).tolist()

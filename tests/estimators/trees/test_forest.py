@@ -5,6 +5,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 lgb = pytest.importorskip("lightgbm")
 
@@ -65,6 +67,57 @@ def test_trees_without_a_split_are_trees_too():
     forest = Forest.of(flat, 1)
     assert (forest.predict(NEW) == 0).all()
     assert Forest(forest.n_features, forest.text).text == forest.text
+
+
+def trained(seed, leaves, **others):
+    """A booster of random trees, with two columns of categories, gaps and numbers next to 0."""
+    rng = np.random.default_rng(seed)
+    table = table_with_gaps(rng, 300)
+    y = rng.normal(size=300) + np.nan_to_num(table[:, 0]) + np.nan_to_num(table[:, 2] % 5)
+    parameters = SETTINGS | {"objective": "l2", "num_leaves": leaves, "min_data_in_leaf": 2} | others
+    data = lgb.Dataset(table, y, categorical_feature=[2, 3], params=parameters)
+    return lgb.train(parameters, data, 12), rng
+
+
+def table_with_gaps(rng, n):
+    table = rng.normal(size=(n, 5))
+    table[:, 2], table[:, 3] = rng.integers(-1, 100, n), rng.integers(0, 4, n)
+    table[:, 4] = rng.choice([0.0, 1e-36, -1e-36, 1.00000002e-35, 1.0, -2.5, np.float32(0.1)], n)
+    table[rng.random(table.shape) < 0.15] = np.nan
+    table[rng.random(n) < 0.05, 2] = 3e9  # more than an int holds
+    return table
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    leaves=st.sampled_from([2, 15, 31, 32, 33, 60]),
+    n_rows=st.sampled_from([1, 4, 5, 16, 17, 256, 300]),
+    gaps=st.sampled_from([{}, {"use_missing": False}, {"zero_as_missing": True}]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_every_bit_is_that_of_the_library(seed, leaves, n_rows, gaps, dtype):
+    booster, rng = trained(seed, leaves, **gaps)
+    rows = table_with_gaps(rng, n_rows).astype(dtype)
+    np.testing.assert_array_equal(Forest.of(booster, 12).predict(rows), booster.predict(rows))
+
+
+def test_forests_are_summed_together_for_any_number_of_threads_and_any_layout():
+    boosters = [trained(seed, leaves)[0] for seed, leaves in ((1, 15), (2, 31), (3, 31))]
+    several = [Forest.of(booster, 12) for booster in boosters]
+    rows = table_with_gaps(np.random.default_rng(4), 20_000)
+    expected = np.array([booster.predict(rows) for booster in boosters])
+    for table in (rows, np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2]):
+        np.testing.assert_array_equal(forests.sums(several, table, n_threads=2), expected)
+    np.testing.assert_array_equal(forests.sums(several[:2], rows), expected[:2])
+    np.testing.assert_array_equal(forests.sums(several[::-1], rows), expected[::-1])
+
+
+def test_a_table_of_another_width_is_refused(forest):
+    with pytest.raises(ValueError, match=r"need \(rows, 4\)"):
+        forest.predict(NEW[:, :3])
+    with pytest.raises(ValueError, match="different numbers of features"):
+        forests.sums([forest, Forest(5, forest.text)], NEW)
 
 
 def altered(forest, name, change):

@@ -169,7 +169,10 @@ def _print_failures(failed: list[Any]) -> None:
 
 
 def _conclusion(verdicts: list[Any]) -> str:
-    counts = {name: sum(one.verdict == name for one in verdicts) for name in dict.fromkeys(v.verdict for v in verdicts)}
+    counts = {
+        name: sum(one.verdict == name for one in verdicts)
+        for name in dict.fromkeys(v.verdict for v in verdicts)
+    }
     worse = not all(one.met for one in verdicts)
     counted = ", ".join(f"{n} {name}" for name, n in counts.items())
     end = "The paper is not reproduced here." if worse else "Nothing contradicts the paper's results here."

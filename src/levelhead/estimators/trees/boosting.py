@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
 from levelhead.audits import LEAST_ROWS, Contributions
-from levelhead.estimators import _out_of_fold, _preparation, _steps
+from levelhead.estimators import _large, _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
 from levelhead.estimators._contributions import names, scale_name
@@ -33,9 +33,11 @@ from levelhead.estimators._types import (
     Weights,
 )
 from levelhead.estimators.trees import categories, growing
+from levelhead.estimators.trees import forest as forests
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
+from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.columns import Columns
 from levelhead.tables.encoding.levels import FIRST, UNKNOWN
 from levelhead.theory.elementary import exp, log
@@ -61,6 +63,9 @@ class GCPBoostingRegressor(AuditedRegressor):
     on it, so a tree cannot fit a wrong label and then accept it. The members then learn m from all rows, with a
     smaller weight for labels that are probably wrong. The prediction describes the **clean** labels: mean m and the
     prognostic variance σ/(α − A(α)), equation (6), calibrated on the held-out rows.
+
+    In tables of more than 250,000 rows, labels are judged by a model of a sample of 100,000 rows, unless `groups` or
+    `cv` is given; there is one member then, fitted to all rows but one in twenty, which calibrate its variance.
 
     Missing values (NaN) and columns of categories need no preparation. Needs the extra `boosting` (LightGBM).
 
@@ -109,7 +114,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     shape_ : Shape
         Offset and slope of ln s, and ln α.
     oof_prediction_ : Prediction
-        Out-of-fold predictions of the training rows.
+        Out-of-fold predictions of the training rows; of a large table, predictions of the rows left out.
     contamination_ : float
         Share of wrong labels, estimated or given; NaN if `contamination=None` or there were too few rows.
     separation_ : ContaminationEstimate or None
@@ -135,6 +140,8 @@ class GCPBoostingRegressor(AuditedRegressor):
         What the columns of a frame with categories, dates or text hold; None for other tables.
     encoding_ : Encoding or None
         How a table becomes inputs; None if it is used as it is.
+    judge_ : GCPBoostingRegressor
+        Only for tables of more than 250,000 rows: the model of a sample of the rows, by which `audit` judges labels.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -241,8 +248,13 @@ class GCPBoostingRegressor(AuditedRegressor):
     def _fit_steps(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> Steps:
         self._validate_params()
         lightgbm()
-        X, y, weight = self._checked(X, y, sample_weight, reset=True)
+        given = frames.collected(X)
+        X, y, weight = self._checked(given, y, sample_weight, reset=True)
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
+        if _large.applies(X, len(y), groups, cv):
+            _large.fit(self, given, y, weight, seed)
+            return
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
         y = self._unrounded(X, y, rows)
@@ -306,9 +318,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         parts = np.zeros((2, len(X), self.n_features_in_ + 1))
         places = [*self._columns_of_inputs(), self.n_features_in_]
         factor = self.target_scale_.spread, self.calibration_.power * self.shape_.slope
-        for k, forests in enumerate((self.mean_forests_, self.scale_forests_)):
-            for forest in forests:
-                found = forest.contributions(inputs, threads) * (factor[k] / len(forests))
+        for k, ensemble in enumerate((self.mean_forests_, self.scale_forests_)):
+            for forest in ensemble:
+                found = forest.contributions(inputs, threads) * (factor[k] / len(ensemble))
                 np.add.at(parts[k].T, places, found.T)
         latent = self._predict_table(X).latent
         left = np.stack([latent.mean, 0.5 * log(latent.aleatoric_var)]) - parts.sum(axis=2)
@@ -343,6 +355,13 @@ class GCPBoostingRegressor(AuditedRegressor):
             np.ones(len(rows.index)) if rows.weight is None else rows.weight[rows.index].astype(np.float64)
         )
         return _Labels(scale, inputs, _scaled(left[rows.index], scale), weight, by_fold)
+
+    def _learnt_rows(self, X: Any, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Inputs and labels in the units of the fitted trees, for rows that the encoding was not learnt from."""
+        table = self._checked_inputs(X, reset=False)
+        labels, location = self._on_scale(y), self._location(table)
+        labels = labels if location is None else labels - location.mean
+        return np.asarray(self._inputs(table), dtype=np.float64), _scaled(labels, self.target_scale_)
 
     def _held_out(
         self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
@@ -499,11 +518,9 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
-        threads = n_threads(self) if len(X) >= _THREADED_ROWS else 1
-        mean = np.array([forest.predict(X, threads) for forest in self.mean_forests_])
-        if not self.scale_forests_:
-            return mean, np.zeros(len(X))
-        return mean, np.mean([forest.predict(X, threads) for forest in self.scale_forests_], axis=0)
+        n_members = len(self.mean_forests_)
+        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self))
+        return both[:n_members], both[n_members:].mean(axis=0) if self.scale_forests_ else np.zeros(len(X))
 
     def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
         alpha = np.full(mean.shape, (shape or self.shape_).alpha)

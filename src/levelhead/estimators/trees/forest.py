@@ -5,14 +5,17 @@ numbers, checks every tree, and writes new text from these numbers: LightGBM rea
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_not
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._extras import needed
+from levelhead.engine.forests import Forests, Nodes
 
 _HEADER = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
 _MOST_LEAVES = 131_072  # LightGBM's own limit
@@ -25,11 +28,12 @@ _CATEGORICAL, _DECISIONS = (
     1,
     16,
 )  # bits of a decision: categorical, default left, two for the kind of missing values
-_USED = re.compile(
-    "^(?:num_leaves|num_cat|split_feature|threshold|decision_type|left_child|right_child|leaf_value|cat_boundaries"
-    "|cat_threshold|split_gain|internal_count|leaf_count)=.+$",
-    re.MULTILINE,
+# The lines of a tree that are kept, in LightGBM's order.
+_LINES = (
+    *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type", "left_child"),
+    *("right_child", "leaf_value", "leaf_count", "internal_count", "cat_boundaries", "cat_threshold"),
 )
+_USED = re.compile(f"^(?:{'|'.join(_LINES)})=.+$", re.MULTILINE)
 _SPLITS = re.compile("^split_feature=(.+)$", re.MULTILINE)
 _GAINS = re.compile("^split_gain=(.+)$", re.MULTILINE)
 _COUNTS = re.compile("^internal_count=", re.MULTILINE)
@@ -131,10 +135,18 @@ class Forest:
         header += f"feature_infos={' '.join(['none'] * len(place))}\n\n"
         return lightgbm().Booster(model_str=f"{header}{''.join(trees)}end of trees\n")
 
-    def predict(self, X: NDArray[np.float64], n_threads: int = 1) -> NDArray[np.float64]:
+    def predict(self, X: NDArray[Any], n_threads: int = 1) -> NDArray[np.float64]:
         """The sum of all trees for every row."""
-        used = X if len(self._features) == X.shape[1] else np.ascontiguousarray(X[:, self._features])
-        return np.asarray(self._booster.predict(used, num_threads=n_threads), dtype=np.float64)
+        total: NDArray[np.float64] = sums([self], X, n_threads)[0]
+        return total
+
+    def _compiled_with(self, others: Sequence["Forest"]) -> Forests:
+        """Compile all trees, and keep them for the next call."""
+        known: tuple[list[Forest], Forests] | None = self.__dict__.get("_compiled")
+        if known is None or len(known[0]) != len(others) or any(map(is_not, known[0], others)):
+            known = list(others), compiled([self, *others])
+            self.__dict__["_compiled"] = known
+        return known[1]
 
     @property
     def gains(self) -> NDArray[np.float64]:
@@ -169,6 +181,63 @@ class Forest:
         return max((_depth(*map(_whole, pair)) for pair in pairs if len(pair[0]) > _DEEPEST), default=0)
 
 
+def sums(forests: Sequence[Forest], X: NDArray[Any], n_threads: int = 1) -> NDArray[np.float64]:
+    """The sums of the trees of several forests, shape (n_forests, n_samples)."""
+    return forests[0]._compiled_with(forests[1:]).predict(X, n_threads)
+
+
+def compiled(forests: Sequence[Forest]) -> Forests:
+    """All trees of forests with the same features as arrays."""
+    if any(forest.n_features != forests[0].n_features for forest in forests):
+        raise ValueError("the forests of a model have different numbers of features")
+    texts = "\n\n".join(forest.text for forest in forests)
+
+    def numbers(name: str, kind: Any) -> NDArray[Any]:
+        lines = re.findall(f"^{name}=(.+)$", texts, re.MULTILINE)
+        return np.array(" ".join(lines).split(), dtype=np.float64).astype(kind)
+
+    n_nodes, n_sets = numbers("num_leaves", np.int64) - 1, numbers("num_cat", np.int64)
+    first_node, first_leaf = _begins(n_nodes), _begins(n_nodes + 1)
+    decision, threshold = numbers("decision_type", np.uint8), numbers("threshold", np.float64)
+    node_shift, leaf_shift = np.repeat(first_node, n_nodes), np.repeat(first_leaf, n_nodes)
+    threshold += (decision & _CATEGORICAL) * np.repeat(_begins(n_sets), n_nodes)
+
+    def children(name: str) -> NDArray[np.int32]:
+        child = numbers(name, np.int64)
+        return np.where(child < 0, child - leaf_shift, child + node_shift).astype(np.int32)
+
+    return Forests(
+        forests[0].n_features,
+        Nodes(
+            feature=numbers("split_feature", np.int32),
+            threshold=threshold,
+            decision=decision,
+            left=children("left_child"),
+            right=children("right_child"),
+            value=numbers("leaf_value", np.float64),
+            root=np.where(n_nodes == 0, -1 - first_leaf, first_node).astype(np.int32),
+            n_nodes=n_nodes.astype(np.int32),
+            bounds=_bounds(numbers("cat_boundaries", np.int64), n_sets),
+            words=numbers("cat_threshold", np.uint32),
+            first_tree=np.cumsum([0, *(forest.n_trees for forest in forests)]),
+        ),
+    )
+
+
+def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where parts of these lengths begin, one after the other."""
+    return np.cumsum(lengths) - lengths
+
+
+def _bounds(boundaries: NDArray[np.int64], n_sets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Where the words of the sets of all trees begin, and the number of words."""
+    lengths = np.diff(boundaries)
+    between = (
+        np.cumsum(n_sets[n_sets > 0] + 1)[:-1] - 1
+    )  # from the last bound of a tree to the first of the next
+    return np.concatenate([[0], np.cumsum(np.delete(lengths, between))]).astype(np.int32)
+
+
 def _rewritten(block: str, n_features: int) -> str:
     """Parse, check and rewrite one tree."""
     lines = [_LINE.fullmatch(line) for line in block.split("\n")]
@@ -193,25 +262,27 @@ def _rewritten(block: str, n_features: int) -> str:
         raise ValueError("a tree has leaves without a finite value")
     if n_leaves > 1:
         tree |= _sets_of_categories(given, nodes["decision_type"], threshold, n_categorical)
-        tree |= _statistics(given, n_leaves)
+    tree |= _statistics(given, n_leaves)
     # LightGBM reads the shrinkage too, though no prediction needs it.
-    return "\n".join([*(f"{name}={_written(numbers)}" for name, numbers in tree.items()), "shrinkage=1"])
+    lines = [f"{name}={_written(tree[name])}" for name in _LINES if name in tree]
+    return "\n".join([*lines, "shrinkage=1"])
 
 
 def _statistics(given: dict[str, str], n_leaves: int) -> dict[str, NDArray[Any]]:
     """Gains of the splits and numbers of rows, which explanations need; older files have none."""
-    if "split_gain" not in given:
+    if "leaf_count" not in given:
         return {}
-    gains = _floats(given, "split_gain", n_leaves - 1)
-    counts = {
-        "internal_count": _integers(given, "internal_count", n_leaves - 1),
-        "leaf_count": _integers(given, "leaf_count", n_leaves),
-    }
-    if not np.isfinite(gains).all() or gains.min() < 0:
-        raise ValueError("a tree has splits whose gain is negative or not finite")
+    counts = {"leaf_count": _integers(given, "leaf_count", n_leaves)}
+    if n_leaves > 1:
+        counts["internal_count"] = _integers(given, "internal_count", n_leaves - 1)
     if any(count.min() < 0 or count.max() > _MOST_ROWS for count in counts.values()):
         raise ValueError("a tree has nodes with an impossible number of rows")
-    return {"split_gain": gains.astype(np.float32), **counts}
+    if n_leaves == 1:
+        return counts
+    gains = _floats(given, "split_gain", n_leaves - 1)
+    if not ((gains >= 0) & (gains < np.finfo(np.float32).max)).all():
+        raise ValueError("a tree has splits whose gain is negative or not finite")
+    return counts | {"split_gain": gains.astype(np.float32)}
 
 
 def _depth(left: NDArray[np.int64], right: NDArray[np.int64]) -> int:

@@ -212,7 +212,9 @@ def agreement_table(cells_compared: Iterable[Compared], style: Style = "text") -
     heads = ("cells", "within 1 SE", "within 2 SE", "lower by more", "higher by more")
     drawn = [(f"{line.method}, {line.measure.upper()}", line[2:]) for line in lines] + [("all", total)]
     grid = tuple((name, tuple((str(n), False) for n in counts)) for name, counts in drawn)
-    return Grid("cells by their distance from the paper, in standard errors of the difference", heads, grid).draw(style)
+    return Grid(
+        "cells by their distance from the paper, in standard errors of the difference", heads, grid
+    ).draw(style)
 
 
 def _three(one: Compared) -> tuple[tuple[str, bool], ...]:

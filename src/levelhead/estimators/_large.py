@@ -1,0 +1,257 @@
+"""Large tables: judge labels by models of a sample, and fit the final trees to all rows.
+
+1. The rows with the smallest hashes are the sample (`_sampling`). A copy of the estimator, the judge, is fitted to
+   it as to any table of that size.
+2. The judge predicts every row: those of the sample by fold models that have not seen them, all others by its members,
+   which have not seen them either. The residuals give every label its weight.
+3. Trees are fitted to all rows by weighted least squares. The first rows of the sample are held out: they decide on the
+   number of trees, the calibration of the variance and the weights of trees and networks.
+
+Tables of any size go through these steps piece by piece; `levelhead.large` reads them from files.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from levelhead._extras import available
+from levelhead.estimators import _preparation, _sampling
+from levelhead.estimators._base import Unseen
+from levelhead.estimators._sampling import Piece, Sample
+from levelhead.estimators._types import FloatArray
+from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.tables.encoding import frames
+
+if TYPE_CHECKING:
+    from levelhead.estimators.trees.boosting import GCPBoostingRegressor
+
+LARGE_ROWS = 250_000  # tables with more rows are judged by models of a sample
+SAMPLE_ROWS = 100_000
+PIECE_ROWS = 50_000
+_HELD_OUT = 0.05  # of all rows, and at most half of the sample
+_TAIL = 20.0  # α of the Student weight that a label keeps at least, as in the trees of smaller tables
+_BATCH = 8192  # rows that LightGBM gets at a time
+
+Source = Callable[[], Iterable[Piece]]  # goes through the table anew at each call
+
+
+def applies(X: Any, n_rows: int, groups: Any, cv: Any) -> bool:
+    """Whether a fit judges labels by a sample: in large tables with LightGBM, unless the user gives the folds."""
+    return (
+        n_rows > LARGE_ROWS
+        and groups is None
+        and cv is None
+        and available("lightgbm")
+        and not hasattr(X, "tocsr")
+    )
+
+
+def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
+    """Fit an estimator to a large table in memory; the estimator gets the attributes of a fitted one."""
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    table = frames.collected(X) if frames.library(X) else np.asarray(X)
+    whole = Piece(table, np.asarray(y, dtype=np.float64), weight)
+
+    def source() -> Iterator[Piece]:
+        return _sampling.sliced(whole, PIECE_ROWS)
+
+    sample = _sampling.draw(source(), SAMPLE_ROWS, seed)
+    judge = clone(model).set_params(random_state=seed)
+    judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
+    fitted = refitted(judge, source, sample, seed)
+    settings = model.get_params(deep=False)
+    model.__dict__.update(vars(fitted) | settings)
+
+
+def refitted(judge: Any, source: Source, sample: Sample, seed: int) -> Any:
+    """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
+
+    Networks stay those of the sample. An estimator without trees stays as it is, and so does one of a table that is
+    not larger than the sample.
+    """
+    model = copy.copy(judge)
+    parts = getattr(judge, "estimators_", [judge])
+    trees = next((part for part in parts if hasattr(part, "mean_forests_")), None)
+    n_held_out = _n_held_out(sample)
+    if sample.n_rows == len(sample.key) or n_held_out == 0:
+        return model
+    model.judge_ = judge
+    if trees is None:
+        return model
+    held_out = sample.rows.take(np.arange(n_held_out))
+    forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed)
+    final = _with_members(trees, forest, scores, held_out)
+    if not hasattr(judge, "estimators_"):
+        model.__dict__.update(vars(final))
+        return model
+    others = [_first_rows(part, n_held_out) for part in parts if part is not trees]
+    model.estimators_ = [final, *others]
+    model.reason_ = "" if others else judge.reason_
+    model._combine(held_out.X, held_out.y, held_out.weight)
+    return model
+
+
+def _n_held_out(sample: Sample) -> int:
+    """Number of rows of the sample that the final trees do not learn from; copies of a row stay together."""
+    wanted = min(round(_HELD_OUT * sample.n_rows), len(sample.key) // 2)
+    return int(np.searchsorted(sample.key, sample.key[wanted], side="left"))
+
+
+def unseen(judge: Any, X: Any, y: FloatArray) -> Unseen:
+    """Predictions of labels by models that have not seen them: out of fold for rows of the sample."""
+    if not hasattr(judge, "estimators_"):
+        found = judge._unseen(X, y)
+        return Unseen(judge._on_scale(found.given), *found[1:])
+    parts = [part._unseen(X, y) for part in judge.estimators_]
+    ratios = [part.separation_.variance_ratio for part in judge.estimators_]
+    joint = judge._pooling.pooled(
+        np.array([part.mean for part in parts]),
+        np.array([part.variance * ratio for part, ratio in zip(parts, ratios, strict=True)]),
+    )
+    alpha = np.min([part.alpha for part in parts], axis=0)
+    labels = judge.estimators_[0]._on_scale(parts[0].given)
+    return Unseen(labels, joint.mean, joint.variance, alpha)
+
+
+def label_weights(judge: Any, piece: Piece) -> FloatArray:
+    """Weight of each label in the final trees, 0 for labels that are certainly wrong."""
+    found = unseen(judge, piece.X, piece.y)
+    z = found.given - found.mean
+    right = 1 - judge.separation_.probability(z, found.variance)
+    with np.errstate(over="ignore"):
+        squares = z * z / (found.variance * judge.separation_.variance_ratio)
+    weight: FloatArray = right * right / (1 + squares / (2 * _TAIL))
+    return weight if piece.weight is None else weight * piece.weight
+
+
+# ---------------------------------------------------------------------- trees of all rows
+
+
+def _fitted_forest(
+    judge: Any, trees: "GCPBoostingRegressor", source: Source, sample: Sample, n_held_out: int, seed: int
+) -> tuple[Forest, list[float]]:
+    """Trees of all rows but the held-out ones, and the error on these after each tree."""
+    lgb = lightgbm()
+    # Statistics of categories were learnt from the labels of the sample, so that its rows would seem too easy.
+    encoded = trees._learnt_encoding is not None
+    limit = sample.key[-1 if encoded else n_held_out]
+    n_left_out = int(np.searchsorted(sample.key, limit, side="left"))
+    growth = trees._growth(sample.n_rows)
+    parameters = growth.parameters(seed, objective="l2", boost_from_average=False)
+    held_out = sample.rows.take(np.arange(n_held_out))
+    held_inputs, held_labels = trees._learnt_rows(held_out.X, held_out.y)
+    held_weight = label_weights(judge, held_out)
+    reference = lgb.Dataset(
+        trees._learnt_rows(sample.rows.X, sample.rows.y)[0],
+        np.zeros(len(sample.key)),
+        params=parameters,
+        categorical_feature=list(growth.categorical),
+    ).construct()
+    stream = _Stream(judge, trees, source, limit, seed)
+    n = sample.n_rows - n_left_out
+    table = lgb.Dataset(stream.sequence(n), np.zeros(n), reference=reference, params=parameters)
+    table.construct()
+    stream.finish(table)
+    scores: list[float] = []
+
+    def error(predicted: FloatArray, _: Any) -> tuple[str, float, bool]:
+        scores.append(float(np.average((held_labels - predicted) ** 2, weights=held_weight)))
+        return "squared error", scores[-1], False
+
+    booster = lgb.train(
+        parameters | {"first_metric_only": True},
+        table,
+        growth.n_trees,
+        valid_sets=[table.create_valid(held_inputs, held_labels)],
+        feval=error,
+        callbacks=[lgb.early_stopping(growth.patience, verbose=False)],
+        keep_training_booster=True,
+    )
+    return Forest.of(booster, booster.best_iteration or growth.n_trees), scores
+
+
+class _Stream:
+    """Hands the rows of a table to LightGBM piece by piece, which keeps one byte for each cell."""
+
+    def __init__(
+        self, judge: Any, trees: "GCPBoostingRegressor", source: Source, limit: Any, seed: int
+    ) -> None:
+        self._judge, self._trees, self._source = judge, trees, source
+        self._limit, self._seed = limit, seed
+        self._labels: list[NDArray[np.float32]] = []
+        self._weights: list[NDArray[np.float32]] = []
+
+    def sequence(self, n: int) -> Any:
+        """The rows, as LightGBM reads them: once, in their order."""
+        batches = self._batches()
+
+        class Rows(lightgbm().Sequence):  # type: ignore[misc]
+            batch_size = _BATCH
+
+            def __len__(self) -> int:
+                return n
+
+            def __getitem__(self, rows: Any) -> NDArray[np.float64]:
+                return next(batches)
+
+        return Rows()
+
+    def _batches(self) -> Iterator[NDArray[np.float64]]:
+        """Inputs in batches of equal size, wherever the pieces end."""
+        held: list[NDArray[np.float64]] = []
+        for inputs in self._inputs():
+            held.append(inputs)
+            if sum(map(len, held)) < _BATCH:
+                continue
+            joined = np.concatenate(held)
+            whole = len(joined) // _BATCH * _BATCH
+            for start in range(0, whole, _BATCH):
+                yield np.ascontiguousarray(joined[start : start + _BATCH])
+            held = [joined[whole:]]
+        yield np.concatenate(held)
+
+    def _inputs(self) -> Iterator[NDArray[np.float64]]:
+        for piece in self._source():
+            key = _sampling.hashes(piece.X, piece.y, self._seed)
+            rows = piece.take(np.flatnonzero(key >= self._limit))
+            if not len(rows.y):
+                continue
+            inputs, labels = self._trees._learnt_rows(rows.X, rows.y)
+            self._labels.append(labels.astype(np.float32))
+            self._weights.append(label_weights(self._judge, rows).astype(np.float32))
+            yield inputs
+
+    def finish(self, table: Any) -> None:
+        """Set labels and weights, whose mean is 1."""
+        weight = np.concatenate(self._weights)
+        table.set_label(np.concatenate(self._labels))
+        table.set_weight(weight / weight.mean(dtype=np.float64))
+
+
+def _with_members(
+    trees: "GCPBoostingRegressor", forest: Forest, scores: list[float], held_out: Piece
+) -> "GCPBoostingRegressor":
+    """The same model with other trees for m, calibrated on rows that these have not seen."""
+    final = copy.copy(trees)
+    final.mean_forests_, final.n_iter_, final.loss_curve_ = [forest], forest.n_trees, scores
+    X = final._checked_inputs(held_out.X, reset=False)
+    inputs, labels = final._learnt_rows(held_out.X, held_out.y)
+    mean, scale = final._sums(inputs)
+    decoded = final._decoded(mean, final.shape_.log_scale(scale))
+    final.disagreement_ = 0.0  # one member
+    if final.separation_ is not None:
+        final._separate(labels - mean[0], decoded.variance[0])
+    final.oof_prediction_ = final._predicted(decoded, final._location(X))
+    final._row_keys = _preparation.row_keys(X, held_out.y, final._stream)
+    return final
+
+
+def _first_rows(model: Any, n: int) -> Any:
+    """A model of the sample with out-of-fold predictions of the held-out rows only."""
+    short = copy.copy(model)
+    short.oof_prediction_, short._row_keys = model.oof_prediction_[:n], model._row_keys[:n]
+    return short

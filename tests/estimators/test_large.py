@@ -1,0 +1,173 @@
+"""Large tables: judged by models of a sample, with final trees of all rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("lightgbm")
+
+from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, audit, load, save
+from levelhead.estimators import _large, _sampling, automatic
+from levelhead.estimators._sampling import Piece
+
+pytestmark = pytest.mark.compiled
+N, SAMPLE = 6000, 1500
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 4))
+CLEAN = np.sign(X[:, 0]) * (1 + X[:, 1] ** 2) + np.abs(X[:, 2])
+WRONG = RNG.random(N) < 0.05
+Y = CLEAN + 0.2 * RNG.normal(size=N) + np.where(WRONG, RNG.choice([-6.0, 6.0], N), 0.0)
+SETTINGS = {"max_iter": 120, "random_state": 0, "n_jobs": 1}
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    """Tables of a few thousand rows are large."""
+    monkeypatch.setattr(_large, "LARGE_ROWS", 3000)
+    monkeypatch.setattr(_large, "SAMPLE_ROWS", SAMPLE)
+    monkeypatch.setattr(_large, "PIECE_ROWS", 1000)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_large, "LARGE_ROWS", 3000)
+        patch.setattr(_large, "SAMPLE_ROWS", SAMPLE)
+        return GCPBoostingRegressor(**SETTINGS).fit(X, Y)
+
+
+class QuickTrees(GCPBoostingRegressor):
+    def __new__(cls, **settings):
+        return GCPBoostingRegressor(max_iter=60, **settings)
+
+
+def pieces(rows, X=X, y=Y):
+    return list(_sampling.sliced(Piece(X, y), rows))
+
+
+def frame():
+    kinds = np.array(["a", "b", "c", None], dtype=object)[RNG.integers(0, 4, N)]
+    return pd.DataFrame({"x": X[:, 0], "kind": kinds, "n": RNG.integers(0, 9, N)})
+
+
+def test_the_sample_does_not_depend_on_order_and_pieces():
+    one = _sampling.draw(pieces(N), SAMPLE, seed=3)
+    order = np.random.default_rng(1).permutation(N)
+    for other in (
+        _sampling.draw(pieces(77), SAMPLE, seed=3),
+        _sampling.draw(pieces(500, X[order], Y[order]), SAMPLE, seed=3),
+    ):
+        np.testing.assert_array_equal(one.key, other.key)
+        np.testing.assert_array_equal(one.rows.X, other.rows.X)
+        np.testing.assert_array_equal(one.rows.y, other.rows.y)
+        assert other.n_rows == N
+    assert not np.array_equal(_sampling.draw(pieces(N), SAMPLE, seed=4).rows.y, one.rows.y)
+
+
+def test_the_sample_of_a_frame_does_not_depend_on_pieces_or_on_the_types_of_a_piece():
+    table = frame()
+    one = _sampling.draw([Piece(table, Y)], 500, seed=0)
+    parts = [Piece(table.iloc[k : k + 700], Y[k : k + 700]) for k in range(0, N, 700)]
+    parts[1] = Piece(parts[1].X.astype({"n": float}), parts[1].y)  # as in a piece with a missing cell
+    many = _sampling.draw(parts, 500, seed=0)
+    np.testing.assert_array_equal(one.key, many.key)
+    drawn = [sample.rows.X.reset_index(drop=True) for sample in (one, many)]
+    pd.testing.assert_frame_equal(*drawn, check_dtype=False)
+
+
+def test_polars_and_pandas_frames_have_the_same_hashes():
+    polars = pytest.importorskip("polars")
+    table = frame()
+    np.testing.assert_array_equal(
+        _sampling.hashes(table, Y, 0), _sampling.hashes(polars.from_pandas(table), Y, 0)
+    )
+
+
+def test_a_sample_holds_rows_of_all_places():
+    drawn = _sampling.draw(pieces(N), SAMPLE, seed=0)
+    place = np.searchsorted(np.sort(Y), drawn.rows.y)
+    assert abs(place.mean() / N - 0.5) < 5 * np.sqrt(1 / 12 / SAMPLE)
+
+
+def test_trees_of_all_rows_are_better_than_those_of_the_sample(fitted):
+    new = np.random.default_rng(5).normal(size=(4000, 4))
+    truth = np.sign(new[:, 0]) * (1 + new[:, 1] ** 2) + np.abs(new[:, 2])
+    errors = [np.sqrt(np.mean((model.predict(new) - truth) ** 2)) for model in (fitted, fitted.judge_)]
+    assert errors[0] < 0.85 * errors[1]
+
+
+def test_variances_are_calibrated_on_rows_that_the_trees_have_not_seen(fitted):
+    rng = np.random.default_rng(6)
+    new = rng.normal(size=(4000, 4))
+    labels = np.sign(new[:, 0]) * (1 + new[:, 1] ** 2) + np.abs(new[:, 2]) + 0.2 * rng.normal(size=4000)
+    inside = fitted.predict_interval(new, 0.9)
+    assert 0.83 < np.mean((inside.lower < labels) & (labels < inside.upper)) < 0.97
+    assert len(fitted.oof_prediction_) == round(0.05 * N)
+
+
+def test_wrong_labels_inside_and_outside_the_sample_are_found(fitted):
+    verdict = fitted.audit(X, Y)
+    flagged = verdict.is_label_issue
+    assert WRONG[flagged].mean() > 0.85
+    assert flagged[WRONG].mean() > 0.85
+    np.testing.assert_array_equal(verdict.p_outlier, fitted.judge_.audit(X, Y).p_outlier)
+
+
+def test_labels_that_are_wrong_have_no_weight(fitted):
+    weight = _large.label_weights(fitted.judge_, Piece(X, Y))
+    assert np.median(weight[WRONG]) < 1e-3
+    assert np.median(weight[~WRONG]) > 0.8
+    doubled = _large.label_weights(fitted.judge_, Piece(X, Y, np.full(N, 2.0)))
+    np.testing.assert_allclose(doubled, 2 * weight)
+
+
+def test_the_same_seed_gives_the_same_model_for_any_pieces(small_limits, monkeypatch, fitted):
+    monkeypatch.setattr(_large, "PIECE_ROWS", 333)
+    again = GCPBoostingRegressor(**SETTINGS).fit(X, Y)
+    np.testing.assert_array_equal(again.predict(X[:500]), fitted.predict(X[:500]))
+    np.testing.assert_array_equal(again.audit(X, Y).p_outlier, fitted.audit(X, Y).p_outlier)
+
+
+def test_a_smaller_table_is_fitted_as_before(small_limits, fitted):
+    small = GCPBoostingRegressor(**SETTINGS).fit(X[:2000], Y[:2000])
+    assert not hasattr(small, "judge_")
+    refitted = GCPBoostingRegressor(**SETTINGS).fit(X, Y).fit(X[:2000], Y[:2000])
+    assert not hasattr(refitted, "judge_")
+    np.testing.assert_array_equal(small.predict(X), refitted.predict(X))
+
+
+def test_folds_that_the_user_gives_are_used(small_limits):
+    model = GCPBoostingRegressor(max_iter=10, random_state=0, n_jobs=1)
+    assert not hasattr(model.fit(X, Y, groups=np.arange(N) // 3), "judge_")
+    assert not hasattr(model.fit(X, Y, cv=3), "judge_")
+
+
+def test_files_hold_the_judge(fitted, tmp_path):
+    again = load(save(fitted, tmp_path / "large"), n_jobs=1)
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    assert again.judge_.n_features_in_ == 4
+
+
+def test_a_frame_with_categories_and_weights(small_limits):
+    table = frame().assign(y=Y)
+    labels = Y + np.where(table["kind"] == "a", 3.0, 0.0)
+    weight = np.where(RNG.random(N) < 0.5, 2.0, 1.0)
+    model = GCPBoostingRegressor(**SETTINGS).fit(table[["x", "kind", "n"]], labels, weight)
+    table["kind"] = "a"
+    high = model.predict(table[["x", "kind", "n"]])
+    table["kind"] = "b"
+    assert 2.5 < np.median(high - model.predict(table[["x", "kind", "n"]])) < 3.5
+
+
+@pytest.mark.slow
+def test_networks_and_trees_are_combined_on_held_out_rows(small_limits, monkeypatch, tmp_path):
+    monkeypatch.setattr(automatic, "GCPRegressor", lambda **s: GCPRegressor((16,), max_iter=30, **s))
+    monkeypatch.setattr(automatic, "GCPBoostingRegressor", QuickTrees)
+    model = AutoRegressor(n_members=1, random_state=0, n_jobs=1).fit(X, Y)
+    assert model.chosen_ in ("trees", "both")
+    assert len(model.oof_prediction_) == round(0.05 * N)
+    again = load(save(model, tmp_path / "large"), n_jobs=1)
+    np.testing.assert_array_equal(again.predict(X[:200]), model.predict(X[:200]))
+    np.testing.assert_array_equal(again.audit(X, Y).p_outlier, model.audit(X, Y).p_outlier)
+    verdict = audit(X, Y, AutoRegressor(n_members=1, random_state=0, n_jobs=1))
+    assert WRONG[verdict.is_label_issue].mean() > 0.85
