@@ -218,6 +218,8 @@ class AutoRegressor(FittedRegressor, TableReader):
         if self.reason_:
             kinds = kinds[:1] if constrained else kinds[1:]
         self.estimators_ = [model.fit(table, labels, weight, groups=groups, cv=cv) for model in kinds]
+        for model in self.estimators_:
+            model._forget_optimizers()
         self._combine(table, labels, weight)
         return self
 
