@@ -50,6 +50,7 @@ def fit(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
+    keep_out_of_fold: options.KeepOutOfFold = False,
 ) -> None:
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
@@ -68,7 +69,7 @@ def fit(
     groups = rows_together(table, group, time_column, data)
     model = fitted(table, members, seed, time_budget, estimator, scale, groups)
     with output.whole(out, force=force) as (partial,):
-        levelhead.save(model, partial)
+        levelhead.save(model, partial, out_of_fold=keep_out_of_fold or "auto")
     result = {
         "rows": len(table.y),
         **about_table(table),

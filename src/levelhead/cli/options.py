@@ -149,6 +149,14 @@ Coverage = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")]
 ModelFile = Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")]
+KeepOutOfFold = Annotated[
+    bool,
+    typer.Option(
+        "--keep-out-of-fold",
+        help="Keep the out-of-fold predictions of more than 20,000 training rows in the file, which `audit --model` "
+        "needs; they take up to 120 bytes a row.",
+    ),
+]
 PredictionFile = Annotated[
     Path,
     typer.Option(

@@ -231,6 +231,8 @@ class AutoRegressor(FittedRegressor, TableReader):
             kinds = kinds[:1] if constrained else kinds[1:]
         self.estimators_ = kinds
         self._fit_together(table, labels, weight, groups, cv)
+        for model in self.estimators_:
+            model._forget_optimizers()
         self._combine(table, labels, weight)
         return self
 
