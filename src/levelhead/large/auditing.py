@@ -1,7 +1,7 @@
 """Audits of tables that are read in pieces."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,21 @@ class Counts(NamedTuple):
     trusted: int = 0
     codes: int = 0
 
+    def with_codes(self, share: float) -> float:
+        """Add the codes to a share of wrong labels among the other labels.
+
+        Parameters
+        ----------
+        share : float
+            Share of wrong labels among those that are no codes.
+
+        Returns
+        -------
+        float
+            Share of wrong labels among all.
+        """
+        return (self.codes + share * (self.labels - self.codes)) / self.labels
+
 
 class Rows(NamedTuple):
     """Verdicts on some labels.
@@ -55,6 +70,22 @@ class Rows(NamedTuple):
 
     row: NDArray[np.int64]
     audit: Audit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialAudit(Audit):
+    """Verdicts on some labels of a table, with the shares and counts of the whole table.
+
+    Attributes
+    ----------
+    counts : Counts
+        How many labels of the whole table got which verdict.
+    """
+
+    counts: Counts = field(default_factory=lambda: Counts(0, 0))
+
+    def _with_codes(self, share: float) -> float:
+        return self.counts.with_codes(share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +211,7 @@ class LargeAudit:
         return self._with_codes(low), self._with_codes(high)
 
     def _with_codes(self, share: float) -> float:
-        n, codes = self.counts.labels, self.counts.codes
-        return (codes + share * (n - codes)) / n
+        return self.counts.with_codes(share)
 
     def pieces(self) -> Iterator[Rows]:
         """Go through the verdicts, in the order of the file.
@@ -239,7 +269,10 @@ class LargeAudit:
     def _ordered(self, arrays: Arrays) -> Rows:
         order = np.argsort(arrays["row"], kind="stable")
         ordered = {name: values[order] for name, values in arrays.items()}
-        return Rows(ordered["row"], self.rule.audit(ordered))
+        verdict = self.rule.audit(ordered)
+        held = {part.name: getattr(verdict, part.name) for part in fields(verdict)}
+        part = PartialAudit(**held | {"warnings": self.warnings, "counts": self.counts})
+        return Rows(ordered["row"], part)
 
     def summary(self) -> str:
         """Return the result in words.

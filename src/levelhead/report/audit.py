@@ -33,6 +33,7 @@ def audit_report(
     table: Any = None,
     target: str = "label",
     rows: ArrayLike | None = None,
+    row_numbers: ArrayLike | None = None,
     id_column: str | None = None,
     inputs: ArrayLike | None = None,
     title: str | None = None,
@@ -62,6 +63,9 @@ def audit_report(
         Column with the labels.
     rows : array-like of int of shape (n_labels,) or None, default=None
         Row of the table for each label, counted from 0; by default 0, 1, 2, ….
+    row_numbers : array-like of int of shape (n_rows,) or None, default=None
+        Number of each row of the table in its file, counted from 1, if the table is a part of a larger one; by default
+        1, 2, 3, …. Without a table, one number for each label.
     id_column : str or None, default=None
         Column that identifies the rows.
     inputs : array-like of shape (n_labels, n_features) or None, default=None
@@ -110,8 +114,11 @@ def audit_report(
     shown = _shown(audit, near, segments)
     position = np.full(len(audit), -1, dtype=np.int32)
     position[shown] = np.arange(len(shown), dtype=np.int32)
+    number = place + 1 if row_numbers is None else np.asarray(row_numbers, dtype=np.intp)[place]
     data = _payload(audit, verdict, near, position, place, source, target)
-    data |= {"log_scale": log_scale, **found.payload(position, place + 1)}
+    data |= {"log_scale": log_scale, **found.payload(position, number)}
+    if row_numbers is not None:
+        _renumber(data, place[shown], number[shown])
     data = {"digest": hashlib.sha256(encoding.to_json(data).encode()).hexdigest()[:16], **data}
     low, high = audit.contamination_interval
     page = render(
@@ -128,7 +135,7 @@ def audit_report(
         level=f"{100 * audit.false_alarm_rate:.3g} %",
         remarks=[*remarks, *_remarks(audit, len(shown)), *_hidden(audit, log_scale)],
         front=front,
-        panels=[*panels.of_audit(audit, verdict, position, place + 1, target, log_scale), *front],
+        panels=[*panels.of_audit(audit, verdict, position, number, target, log_scale), *front],
         target=target,
         payload=encoding.to_json(data),
         scripts=_SCRIPTS,
@@ -225,6 +232,17 @@ def _payload(
     }
 
 
+def _renumber(data: dict[str, Any], place: Index, number: Index) -> None:
+    """Show the rows of a part of a table by their numbers in the whole, which the page cannot write then."""
+    data["columns"] |= {
+        "place": encoding.packed((number - 1).astype(np.int32)),
+        "line": encoding.packed(place.astype(np.int32)),
+    }
+    data["all_labels"] = False
+    if data["table"] is not None:
+        data["table"]["complete"] = False
+
+
 def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:
     return encoding.coarse(p, 1e-3 * np.minimum(p, 1 - p)).astype(np.float32)
 
@@ -255,8 +273,11 @@ def _table(source: RowTable, near: tuple[Index, Index], place: Index) -> dict[st
 
 def _tiles(audit: Audit, verdict: NDArray[np.uint8]) -> list[tuple[str, str]]:
     trusted, doubtful, wrong = (int((verdict == kind).sum()) for kind in range(3))
+    n, whole = len(audit), getattr(audit, "counts", None)  # of a table that the page shows a part of
+    if whole is not None:
+        n, trusted, doubtful, wrong = whole.labels, whole.trusted, whole.in_doubt, whole.flagged
     return [
-        (f"{len(audit):,}", "labels"),
+        (f"{n:,}", "labels"),
         (f"{wrong:,}", "flagged"),
         (f"{doubtful:,}", "in doubt"),
         (f"{trusted:,}", "fully trusted"),
