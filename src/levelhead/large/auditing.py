@@ -139,6 +139,21 @@ class Rule:
         flagged = verdict.is_code | ((odds > 0) & (odds >= self.threshold))
         return replace(verdict, is_label_issue=flagged, warnings=())
 
+    def with_threshold(self, odds: Odds) -> "Rule":
+        """The same rule with the threshold that follows from the odds of all labels.
+
+        Parameters
+        ----------
+        odds : Odds
+            Counts of the log odds of all labels.
+
+        Returns
+        -------
+        Rule
+            A rule that flags labels.
+        """
+        return replace(self, threshold=odds.threshold(self.false_alarm_rate))
+
     def odds(self, piece: Arrays) -> Odds:
         """Count the log odds of a piece.
 
@@ -382,7 +397,7 @@ def verdict_of(judge: Judge, stages: Stages, n_pieces: int, n_rows: int, level: 
     for piece in scores(stages, n_pieces):
         odds = rule.odds(piece) if odds is None else odds + rule.odds(piece)
     assert odds is not None
-    rule = replace(rule, threshold=odds.threshold(level))
+    rule = rule.with_threshold(odds)
     sample = judge.scores(judge.sample.X, judge.sample.y)
     warnings = Audit.from_residuals(
         judge.sample.y,
