@@ -52,17 +52,46 @@ def audit(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
+    memory: options.Memory = None,
 ) -> None:
     """Find the wrong labels of a table.
 
     Writes three files. report.html: a page for the browser, to review the flagged labels one by one. labels.csv: one
     row per label, the most suspect first, with its likely error and the repaired label. audit.png: a figure. Row 1 is
     the first row after the header.
+
+    A table that is larger than --memory is read in pieces. Then labels.parquet, in the order of the file, takes the
+    place of labels.csv, and the report holds the most suspect labels and a sample of the others. If the command is
+    interrupted, the same command goes on after the last finished stage.
     """
-    paths = out / "report.html", out / "labels.csv", out / "audit.png"
-    output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
+    from levelhead.cli import large
+
+    if large.in_pieces(data, memory):
+        large.refuse_options(group=group, time=time_column, time_budget=time_budget, model=fitted_model)
+        large.audit(
+            data,
+            target,
+            out,
+            id_column=id_column,
+            drop=drop or [],
+            keep=keep or [],
+            settings=options.number_settings(decimal, thousands, missing)
+            | {"allow_missing_labels": allow_missing_labels},
+            encoding=encoding,
+            estimator=estimator,
+            scale=scale,
+            members=members,
+            seed=seed,
+            memory=memory,
+            false_alarm_rate=false_alarm_rate,
+            force=force,
+            as_json=as_json,
+        )
+        return
+    paths = out / "report.html", out / "labels.csv", out / "audit.png"
+    output.refuse(*paths, force=force)
     known = None if fitted_model is None else levelhead.load(fitted_model)
     table = tables.training_table(
         data,

@@ -141,6 +141,15 @@ FalseAlarmRate = Annotated[
         "--false-alarm-rate", metavar="SHARE", help="Expected share of false alarms among flagged labels."
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory to use, such as 3GB (default: half of what is free). A larger table is read in pieces: models of "
+        "a sample judge all rows, and trees learn from all of them.",
+    ),
+]
 Coverage = Annotated[
     float,
     typer.Option(
