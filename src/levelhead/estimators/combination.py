@@ -25,11 +25,11 @@ from levelhead.prediction.conformal import NORMAL_SHAPE, ResidualShape, ShapedPr
 _ROWS_OF_PRIOR = (
     50.0  # the weights are shrunk to equal ones as if so many more rows had shown them to be equal
 )
-_DISAGREEMENT = 2.0  # variance that a squared difference between the models adds
+DISAGREEMENT = 2.0  # variance that a squared difference between the models adds
 _LEAST_WEIGHT = 0.05  # a model with a smaller weight is left out
 _MARGIN = 0.2  # of the range of trusted labels, by which predictions may leave it
 _SWEEPS = 200  # of the search for weights; it converges in some tens
-_LEAST_NOISE = 0.5  # share of the variance that is noise, not disagreement of members
+LEAST_NOISE = 0.5  # share of the variance that is noise, not disagreement of members
 
 
 class Pooled(NamedTuple):
@@ -66,7 +66,7 @@ class Combination:
     def pooled(self, means: FloatArray, variances: FloatArray) -> Pooled:
         """Mean and calibrated variance, from those of the models; shape (n_models, n_samples)."""
         mean = _weighted(self.weights, means)
-        variance = _weighted(self.weights, variances + _DISAGREEMENT * (means - mean) ** 2)
+        variance = _weighted(self.weights, variances + DISAGREEMENT * (means - mean) ** 2)
         return Pooled(np.clip(mean, self.lowest, self.highest), self.calibration(variance))
 
     def predict(
@@ -84,10 +84,10 @@ class Combination:
             [one.aleatoric_var / share for one, share in zip(predictions, kept, strict=True)]
         )
         variance = self.pooled(means, variances).variance * ratio
-        members = np.array(_repeated([one.member_mean for one in predictions]))
+        members = np.array(repeated([one.member_mean for one in predictions]))
         member = _weighted(self.weights, members - members.mean(axis=1, keepdims=True) + means[:, None])
         member = np.clip(member, self.lowest, self.highest)
-        noise = np.maximum(variance - member.var(axis=0), _LEAST_NOISE * variance)
+        noise = np.maximum(variance - member.var(axis=0), LEAST_NOISE * variance)
         alpha, sigma = self._student(predictions)
         return ShapedPrediction(
             member, np.broadcast_to(noise, member.shape), alpha=alpha, sigma=sigma, shape=self.shape
@@ -95,8 +95,8 @@ class Combination:
 
     def _student(self, predictions: Sequence[Prediction]) -> tuple[FloatArray, FloatArray]:
         """α by its harmonic mean, and σ by the squared scale σ/α."""
-        alphas = np.array(_repeated([one.member_alpha for one in predictions]))
-        sigmas = np.array(_repeated([one.member_sigma for one in predictions]))
+        alphas = np.array(repeated([one.member_alpha for one in predictions]))
+        sigmas = np.array(repeated([one.member_sigma for one in predictions]))
         alpha = 1 / _weighted(self.weights, 1 / alphas)
         return alpha, alpha * _weighted(self.weights, sigmas / alphas)
 
@@ -199,7 +199,7 @@ def learn(held_out: HeldOut) -> tuple[Combination, ContaminationEstimate | None]
     return Combination(weights, calibration, learn_shape(residual, clean), *limits), separation
 
 
-def _repeated(members: Sequence[Any]) -> list[FloatArray]:
+def repeated(members: Sequence[Any]) -> list[FloatArray]:
     """The members of each model, repeated up to the largest number of members."""
     most = max(map(len, members))
     return [part[np.arange(most) % len(part)] for part in members]

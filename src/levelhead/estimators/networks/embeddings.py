@@ -24,11 +24,11 @@ from levelhead.estimators._preparation import Rows, Scale
 from levelhead.estimators._types import FloatArray, InputScaling
 
 # Tuned on kc_house, diamonds, energy and concrete, with 20 % replaced and 10 % swapped labels.
-_BOUND = 3.0  # of scaled inputs; RealMLP uses the same
+BOUND = 3.0  # of scaled inputs; RealMLP uses the same
 _PIECES = 16  # per column; 8 are worse on house prices, 32 and 64 no better and slower
 _MOST_PIECES = 512  # of all columns together, so that the cost of a wide table stays in proportion
 _QUARTILE = 0.6745  # of the standard normal distribution
-_FAR = 1e6  # in spreads; farther inputs are at the bound anyway, and their squares could overflow
+FAR = 1e6  # in spreads; farther inputs are at the bound anyway, and their squares could overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ class Embedding:
             The scaled columns, then the pieces.
         """
         inputs = np.empty((len(X), self.n_inputs), dtype=np.float32)
-        scaled = Scale(self.center, self.spread).apply(X, _FAR).astype(np.float64)
-        inputs[:, : X.shape[1]] = scaled / np.sqrt(1 + (scaled / _BOUND) ** 2)
+        scaled = Scale(self.center, self.spread).apply(X, FAR).astype(np.float64)
+        inputs[:, : X.shape[1]] = scaled / np.sqrt(1 + (scaled / BOUND) ** 2)
         with np.errstate(over="ignore"):
             for k, (j, start, width) in enumerate(zip(self.column, self.start, self.width, strict=True)):
                 inputs[:, X.shape[1] + k] = np.clip((X[:, j] - start) / width, 0, 1) - 0.5

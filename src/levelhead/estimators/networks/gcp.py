@@ -28,8 +28,8 @@ from levelhead.prediction import Prediction
 from levelhead.theory.special import alpha_minus_A
 from levelhead.theory.student import prognostic_variance, student_variance
 
-_ALPHA_FLOOR = 0.1  # the paper's
-_BETA_FLOOR = 1e-6  # keeps σ positive: residuals of exactly 0 must not make the likelihood unbounded
+ALPHA_FLOOR = 0.1  # the paper's
+BETA_FLOOR = 1e-6  # keeps σ positive: residuals of exactly 0 must not make the likelihood unbounded
 _FIRST_ALPHA = 1.0  # small: outliers have little weight from the first step on
 
 
@@ -223,20 +223,20 @@ class GCPRegressor(NetworkRegressor):
 
     @property
     def _objective(self) -> engine.Objective:
-        return engine.gcp(alpha_floor=_ALPHA_FLOOR, beta_floor=_BETA_FLOOR)
+        return engine.gcp(alpha_floor=ALPHA_FLOOR, beta_floor=BETA_FLOOR)
 
     @property
     def _robust_outputs(self) -> tuple[float, ...]:
         """M = 0, ν = 1, α = 1, and β such that the prognostic variance is 1, in scaled units."""
         sigma = float(alpha_minus_A(_FIRST_ALPHA))  # eq. (6)
         beta = sigma / 2  # eq. (4) at ν = 1
-        return (0.0, raw(1.0), raw(_FIRST_ALPHA - _ALPHA_FLOOR), raw(beta - _BETA_FLOOR))
+        return (0.0, raw(1.0), raw(_FIRST_ALPHA - ALPHA_FLOOR), raw(beta - BETA_FLOOR))
 
     def _decode(self, outputs: FloatArray) -> Decoded:
         m, o_nu, o_alpha, o_beta = np.moveaxis(outputs, -1, 0)
         nu = softplus(o_nu)
-        alpha = softplus(o_alpha) + _ALPHA_FLOOR
-        beta = softplus(o_beta) + _BETA_FLOOR
+        alpha = softplus(o_alpha) + ALPHA_FLOOR
+        beta = softplus(o_beta) + BETA_FLOOR
         sigma = beta * (nu + 1) / nu  # eq. (4)
         return Decoded(m, prognostic_variance(alpha, sigma), alpha, sigma)
 
