@@ -411,3 +411,20 @@ def test_models_are_not_trained_on_codes_for_missing_labels():
     assert result.is_label_issue[coded].all()
     assert not result.is_label_issue[~coded].any()
     assert (result.predicted_label > 0).all()
+
+
+@pytest.mark.parametrize("make_model", [levelhead.GCPBoostingRegressor, levelhead.GCPRegressor])
+def test_codes_take_no_part_in_a_direct_fit(make_model):
+    """A user who calls fit with −200 among the labels gets the share of wrong labels among the others."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    y = 20 + 5 * X[:, 0] + 0.5 * rng.normal(size=400)
+    y[:30] = -200.0
+    y[30:36] += 15
+    model = make_model(n_members=1, random_state=0).fit(X, y)
+    assert model.separation_.n == 370
+    assert model.separation_.contamination < 0.05
+    result = model.audit(X, y)
+    assert result.is_code[:30].all()
+    assert result.contamination == pytest.approx(36 / 400, abs=0.015)
+    assert abs(model.predict(X)[36:] - 20 - 5 * X[36:, 0]).mean() < 1

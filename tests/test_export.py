@@ -53,6 +53,7 @@ NETWORK = {"hidden_layer_sizes": (12, 8), "max_iter": 15, "random_state": 0}
 TREES = {"max_iter": 60, "random_state": 0}
 CASES = {
     "relu": (GCPRegressor(**NETWORK), NUMBERS, Y),
+    "three outputs": (GCPRegressor(**NETWORK, n_outputs=3), NUMBERS, Y),
     "tanh": (GCPRegressor(**NETWORK, activation="tanh"), NUMBERS, Y),
     "silu": (GCPRegressor(**NETWORK, activation="silu"), NUMBERS, Y),
     "pieces, members": (GCPRegressor(**NETWORK, input_scaling="piecewise", n_members=3), NUMBERS, Y),
@@ -170,6 +171,13 @@ def test_what_has_no_counterpart_is_refused(model, problem, tmp_path):
     with pytest.raises(ValueError, match=problem):
         to_onnx(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
+
+
+def test_remembered_rows_are_refused(tmp_path):
+    model = AutoRegressor(1, target_transform=None, random_state=0).fit(NUMBERS[:25], Y[:25])
+    model.repeats_ = object()
+    with pytest.raises(ValueError, match=r"model\.repeats_ = None"):
+        to_onnx(model, tmp_path / "model.onnx")
 
 
 def test_mixed_categories_are_refused(tmp_path):

@@ -13,6 +13,7 @@ __version__ = "0.2.0"
 _HOME = {
     "Audit": "audits",
     "AutoRegressor": "estimators",
+    "BaselineRegressor": "estimators",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
     "CleanedRegressor": "estimators",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from levelhead.auditing import audit as audit
     from levelhead.audits import Audit as Audit
     from levelhead.estimators import AutoRegressor as AutoRegressor
+    from levelhead.estimators import BaselineRegressor as BaselineRegressor
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
     from levelhead.estimators import CleanedRegressor as CleanedRegressor

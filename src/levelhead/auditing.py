@@ -33,7 +33,7 @@ from levelhead.metrics.composition import inside, on_increasing_scale
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.frames import missing_cells
-from levelhead.tables.missing import codes
+from levelhead.tables.missing import label_codes
 
 _MOST_FINDINGS = 3  # about rows that may belong together, as remarks
 
@@ -152,8 +152,7 @@ def _is_measurement(y: ArrayLike) -> NDArray[np.bool_]:
     if labels.ndim != 1 or labels.dtype.kind not in "iuf":
         return np.ones(labels.shape[:1], dtype=bool)  # the estimator says what is wrong
     values = labels.astype(np.float64)
-    found = codes({"y": values}).get("y", [])
-    return ~np.isin(values, [code.value for code in found])
+    return ~np.isin(values, label_codes(values))
 
 
 def judge(

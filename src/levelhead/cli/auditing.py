@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import levelhead
 from levelhead import tables
 from levelhead._extras import needed
+from levelhead._rounding import with_noise
 from levelhead.cli import options, output, screen
 from levelhead.cli.models import (
     about_table,
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from levelhead.audits import Findings
 
 _ON_SCREEN = 10
+_GROUPED = 1e4  # numbers from which digits are grouped
+_ALMOST_SURE = 0.9995
 
 
 @screen.command
@@ -108,6 +111,7 @@ def audit(
             id_column=id_column,
             inputs=inputs,
             title=f"Labels of {target} in {data.name}",
+            file_name=data.name,
             remarks=(
                 f"Judged {table.labels_judged:,} of {table.labels_given:,} labels.",
                 *table.remarks,
@@ -208,12 +212,15 @@ def _show(suspects: Any, named: bool) -> None:
         if len(suspects) > len(shown)
         else "Flagged labels",
         [*columns[:-4], "given", "expected", "± std", "P(wrong)"],
-        [(*row[:-4], *map(_short, row[-4:])) for row in shown.itertuples(index=False)],
+        [(*row[:-4], *_numbers(*row[-4:])) for row in shown.itertuples(index=False)],
     )
 
 
-def _short(number: float) -> str:
-    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
+def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, ...]:
+    """The given label as it is, the others with the digits that the noise leaves meaningful."""
+    exact = f"{given:,.10g}" if abs(given) >= _GROUPED else f"{given:.10g}"
+    chance = ">99.9%" if p > _ALMOST_SURE else f"{p:.1%}"
+    return exact, with_noise(expected, std), with_noise(std, std), chance
 
 
 def _draw(verdict: levelhead.Audit, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from levelhead.estimators.automatic import AutoRegressor as AutoRegressor
 from levelhead.estimators.cleaned import CleanedRegressor as CleanedRegressor
+from levelhead.estimators.networks.baselines import BaselineRegressor as BaselineRegressor
 from levelhead.estimators.networks.bayes import BayesianBetaRegressor as BayesianBetaRegressor
 from levelhead.estimators.networks.divergences import BetaDivergenceRegressor as BetaDivergenceRegressor
 from levelhead.estimators.networks.divergences import GammaDivergenceRegressor as GammaDivergenceRegressor

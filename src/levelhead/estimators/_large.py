@@ -12,13 +12,14 @@ Tables of any size go through these steps piece by piece; `levelhead.large` read
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from levelhead._extras import available
+from levelhead.audits import ContaminationEstimate
 from levelhead.estimators import _preparation, _sampling
 from levelhead.estimators._base import Unseen
 from levelhead.estimators._sampling import Piece, Sample
@@ -36,7 +37,29 @@ _HELD_OUT = 0.05  # of all rows, and at most half of the sample
 _TAIL = 20.0  # α of the Student weight that a label keeps at least, as in the trees of smaller tables
 _BATCH = 8192  # rows that LightGBM gets at a time
 
-Source = Callable[[], Iterable[Piece]]  # goes through the table anew at each call
+
+class Learnt(NamedTuple):
+    """Rows as the final trees learn them.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_samples, n_inputs)
+        Inputs of the trees.
+    labels : ndarray of shape (n_samples,)
+        Labels in the units of the trees.
+    weight : ndarray of shape (n_samples,)
+        Weight of each label.
+    key : ndarray of uint64
+        Hash of each row.
+    """
+
+    inputs: NDArray[Any]
+    labels: FloatArray
+    weight: FloatArray
+    key: _sampling.Hashes
+
+
+Source = Callable[[], Iterable[Learnt]]  # goes through the table anew at each call
 
 
 def applies(X: Any, n_rows: int, groups: Any, cv: Any) -> bool:
@@ -56,26 +79,41 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
     table = frames.collected(X) if frames.library(X) else np.asarray(X)
     whole = Piece(table, np.asarray(y, dtype=np.float64), weight)
 
-    def source() -> Iterator[Piece]:
-        return _sampling.sliced(whole, PIECE_ROWS)
-
-    sample = _sampling.draw(source(), SAMPLE_ROWS, seed)
+    sample = _sampling.draw(_sampling.sliced(whole, PIECE_ROWS), SAMPLE_ROWS, seed)
     judge = clone(model).set_params(random_state=seed)
     judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
-    fitted = refitted(judge, source, sample, seed)
+    trees = trees_of(judge, sample.rows, seed)
+
+    def source() -> Iterator[Learnt]:
+        return (learnt(judge, trees, piece, seed) for piece in _sampling.sliced(whole, PIECE_ROWS))
+
+    fitted = refitted(judge, trees, source, sample, seed)
     settings = model.get_params(deep=False)
     model.__dict__.update(vars(fitted) | settings)
 
 
-def refitted(judge: Any, source: Source, sample: Sample, seed: int) -> Any:
+def trees_of(judge: Any, rows: Piece, seed: int) -> Any:
+    """The trees of a judge; None if it is one of networks alone."""
+    if hasattr(judge, "estimators_"):
+        return judge._trees_of(*rows[:3], seed) if available("lightgbm") else None
+    return judge if hasattr(judge, "mean_forests_") else None
+
+
+def learnt(judge: Any, trees: "GCPBoostingRegressor", piece: Piece, seed: int) -> Learnt:
+    """A piece as the final trees learn it, its labels weighted by the judge."""
+    weight = trust_in(unseen(judge, piece.X, piece.y), judge.separation_)
+    weight = weight if piece.weight is None else weight * piece.weight
+    return Learnt(*trees._learnt_rows(piece.X, piece.y), weight, piece.keys(seed))
+
+
+def refitted(
+    judge: Any, trees: "GCPBoostingRegressor | None", source: Source, sample: Sample, seed: int
+) -> Any:
     """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
 
-    Networks stay those of the sample. An estimator without trees stays as it is, and so does one of a table that is
-    not larger than the sample.
+    Networks stay those of the sample, and so does the estimator of a table that is not larger than the sample.
     """
     model = copy.copy(judge)
-    parts = getattr(judge, "estimators_", [judge])
-    trees = next((part for part in parts if hasattr(part, "mean_forests_")), None)
     n_held_out = _n_held_out(sample)
     if sample.n_rows == len(sample.key) or n_held_out == 0:
         return model
@@ -85,10 +123,10 @@ def refitted(judge: Any, source: Source, sample: Sample, seed: int) -> Any:
     held_out = sample.rows.take(np.arange(n_held_out))
     forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed)
     final = _with_members(trees, forest, scores, held_out)
-    if not hasattr(judge, "estimators_"):
+    if judge is trees:
         model.__dict__.update(vars(final))
         return model
-    others = [_first_rows(part, n_held_out) for part in parts if part is not trees]
+    others = [_only(part, held_out) for part in judge.estimators_ if part is not trees]
     model.estimators_ = [final, *others]
     model.reason_ = "" if others else judge.reason_
     model._combine(held_out.X, held_out.y, held_out.weight)
@@ -117,15 +155,14 @@ def unseen(judge: Any, X: Any, y: FloatArray) -> Unseen:
     return Unseen(labels, joint.mean, joint.variance, alpha)
 
 
-def label_weights(judge: Any, piece: Piece) -> FloatArray:
-    """Weight of each label in the final trees, 0 for labels that are certainly wrong."""
-    found = unseen(judge, piece.X, piece.y)
+def trust_in(found: Unseen, separation: ContaminationEstimate) -> FloatArray:
+    """How much a label counts: the squared probability that it is right, and less in the tails in any case."""
     z = found.given - found.mean
-    right = 1 - judge.separation_.probability(z, found.variance)
+    right = 1 - separation.probability(z, found.variance)
     with np.errstate(over="ignore"):
-        squares = z * z / (found.variance * judge.separation_.variance_ratio)
-    weight: FloatArray = right * right / (1 + squares / (2 * _TAIL))
-    return weight if piece.weight is None else weight * piece.weight
+        squares = z * z / (found.variance * separation.variance_ratio)
+    trust: FloatArray = right * right / (1 + squares / (2 * _TAIL))
+    return trust
 
 
 # ---------------------------------------------------------------------- trees of all rows
@@ -142,16 +179,14 @@ def _fitted_forest(
     n_left_out = int(np.searchsorted(sample.key, limit, side="left"))
     growth = trees._growth(sample.n_rows)
     parameters = growth.parameters(seed, objective="l2", boost_from_average=False)
-    held_out = sample.rows.take(np.arange(n_held_out))
-    held_inputs, held_labels = trees._learnt_rows(held_out.X, held_out.y)
-    held_weight = label_weights(judge, held_out)
+    held_out = learnt(judge, trees, sample.rows.take(np.arange(n_held_out)), seed)
     reference = lgb.Dataset(
         trees._learnt_rows(sample.rows.X, sample.rows.y)[0],
         np.zeros(len(sample.key)),
         params=parameters,
         categorical_feature=list(growth.categorical),
     ).construct()
-    stream = _Stream(judge, trees, source, limit, seed)
+    stream = _Stream(source, limit)
     n = sample.n_rows - n_left_out
     table = lgb.Dataset(stream.sequence(n), np.zeros(n), reference=reference, params=parameters)
     table.construct()
@@ -159,14 +194,14 @@ def _fitted_forest(
     scores: list[float] = []
 
     def error(predicted: FloatArray, _: Any) -> tuple[str, float, bool]:
-        scores.append(float(np.average((held_labels - predicted) ** 2, weights=held_weight)))
+        scores.append(float(np.average((held_out.labels - predicted) ** 2, weights=held_out.weight)))
         return "squared error", scores[-1], False
 
     booster = lgb.train(
         parameters | {"first_metric_only": True},
         table,
         growth.n_trees,
-        valid_sets=[table.create_valid(held_inputs, held_labels)],
+        valid_sets=[table.create_valid(held_out.inputs, held_out.labels)],
         feval=error,
         callbacks=[lgb.early_stopping(growth.patience, verbose=False)],
         keep_training_booster=True,
@@ -177,11 +212,8 @@ def _fitted_forest(
 class _Stream:
     """Hands the rows of a table to LightGBM piece by piece, which keeps one byte for each cell."""
 
-    def __init__(
-        self, judge: Any, trees: "GCPBoostingRegressor", source: Source, limit: Any, seed: int
-    ) -> None:
-        self._judge, self._trees, self._source = judge, trees, source
-        self._limit, self._seed = limit, seed
+    def __init__(self, source: Source, limit: Any) -> None:
+        self._source, self._limit = source, limit
         self._labels: list[NDArray[np.float32]] = []
         self._weights: list[NDArray[np.float32]] = []
 
@@ -216,14 +248,10 @@ class _Stream:
 
     def _inputs(self) -> Iterator[NDArray[np.float64]]:
         for piece in self._source():
-            key = _sampling.hashes(piece.X, piece.y, self._seed)
-            rows = piece.take(np.flatnonzero(key >= self._limit))
-            if not len(rows.y):
-                continue
-            inputs, labels = self._trees._learnt_rows(rows.X, rows.y)
-            self._labels.append(labels.astype(np.float32))
-            self._weights.append(label_weights(self._judge, rows).astype(np.float32))
-            yield inputs
+            rows = np.flatnonzero(piece.key >= self._limit)
+            self._labels.append(piece.labels[rows].astype(np.float32))
+            self._weights.append(piece.weight[rows].astype(np.float32))
+            yield piece.inputs[rows].astype(np.float64, copy=False)
 
     def finish(self, table: Any) -> None:
         """Set labels and weights, whose mean is 1."""
@@ -244,14 +272,15 @@ def _with_members(
     decoded = final._decoded(mean, final.shape_.log_scale(scale))
     final.disagreement_ = 0.0  # one member
     if final.separation_ is not None:
-        final._separate(labels - mean[0], decoded.variance[0])
+        final._separate(labels, mean[0], decoded.variance[0])
     final.oof_prediction_ = final._predicted(decoded, final._location(X))
     final._row_keys = _preparation.row_keys(X, held_out.y, final._stream)
     return final
 
 
-def _first_rows(model: Any, n: int) -> Any:
-    """A model of the sample with out-of-fold predictions of the held-out rows only."""
+def _only(model: Any, rows: Piece) -> Any:
+    """A model of the sample with out-of-fold predictions of some of its rows only."""
     short = copy.copy(model)
-    short.oof_prediction_, short._row_keys = model.oof_prediction_[:n], model._row_keys[:n]
+    place, _ = model._find_training_rows(model._checked_inputs(rows.X, reset=False), rows.y)
+    short.oof_prediction_, short._row_keys = model.oof_prediction_[place], model._row_keys[place]
     return short

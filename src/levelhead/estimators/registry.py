@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 from levelhead.estimators._types import Seed, TargetTransform
 from levelhead.estimators.automatic import AutoRegressor
 from levelhead.estimators.cleaned import CleanedRegressor
+from levelhead.estimators.networks.baselines import BaselineRegressor
 from levelhead.estimators.networks.bayes import BayesianBetaRegressor
 from levelhead.estimators.networks.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.networks.gaussian import GaussianRegressor
@@ -62,6 +63,7 @@ REGISTRY = (
     Entry(BetaDivergenceRegressor),
     Entry(GammaDivergenceRegressor),
     Entry(BayesianBetaRegressor),
+    Entry(BaselineRegressor, {"loss": "student", "max_iter": 200}),
 )
 _KINDS = {entry.kind: entry.cls for entry in REGISTRY if entry.kind is not None}
 

@@ -118,7 +118,8 @@ class TabularRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
     def _unfitted(regressor: Any) -> Pipeline:
         skrub = needed("skrub", "tabular_pipeline", "tables")
         fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        return Pipeline([("table", skrub.TableVectorizer()), ("missing", fill), ("regressor", regressor)])
+        table = skrub.TableVectorizer(high_cardinality=skrub.StringEncoder(random_state=0))
+        return Pipeline([("table", table), ("missing", fill), ("regressor", regressor)])
 
     def _frame(self, X: Any, *, reset: bool) -> Any:
         """A frame as it is, and anything else as an array; names and number of the columns are checked."""

@@ -7,11 +7,11 @@ import numpy as np
 
 from levelhead.engine import Network
 from levelhead.estimators import AutoRegressor, BayesianBetaRegressor, GCPBoostingRegressor, GCPRegressor
-from levelhead.estimators.combination import DISAGREEMENT, LEAST_NOISE, Combination, repeated
-from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR
+from levelhead.estimators.combination import _DISAGREEMENT, _LEAST_NOISE, Combination, _repeated
+from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 from levelhead.estimators.networks._training import NetworkRegressor
-from levelhead.estimators.networks.embeddings import BOUND, FAR, Embedding
-from levelhead.estimators.networks.gcp import ALPHA_FLOOR, BETA_FLOOR
+from levelhead.estimators.networks.embeddings import _BOUND, _FAR, Embedding
+from levelhead.estimators.networks.gcp import _ALPHA_FLOOR, _BETA_FLOOR, _SIGMA_FLOOR
 from levelhead.export import tables, trees
 from levelhead.export.graph import Graph
 from levelhead.prediction.calibration import Calibration
@@ -34,6 +34,11 @@ class Members(NamedTuple):
 def members(graph: Graph, model: Any, table: tables.Table) -> Members:
     """The members of a prediction, on the scale of the labels."""
     if isinstance(model, AutoRegressor):
+        if getattr(model, "repeats_", None) is not None:
+            raise ValueError(
+                "the model remembers labels of training rows with equal inputs (repeats_), which ONNX cannot; set "
+                "model.repeats_ = None to export it without, which changes the predictions of rows with these inputs"
+            )
         parts = [members(graph, one, table) for one in model.estimators_]
         known = model._combination
         if known is None or model.separation_ is None:
@@ -119,8 +124,8 @@ def _scaled(graph: Graph, model: NetworkRegressor, inputs: list[str]) -> str:
     standard = graph("Div", graph("Sub", x, center[None]), spread[None])
     if not isinstance(scale, Embedding):
         return _rounded(graph, graph("Clip", standard, -_LARGEST_INPUT, _LARGEST_INPUT))
-    standard = _rounded(graph, graph("Clip", standard, -FAR, FAR))
-    relative = graph("Div", standard, BOUND)
+    standard = _rounded(graph, graph("Clip", standard, -_FAR, _FAR))
+    relative = graph("Div", standard, _BOUND)
     bounded = graph("Div", standard, graph("Sqrt", graph("Add", graph("Mul", relative, relative), 1.0)))
     if not len(scale.column):
         return _rounded(graph, bounded)
@@ -160,15 +165,20 @@ def _activated(graph: Graph, x: str, activation: str) -> str:
 
 def _decoded(graph: Graph, model: NetworkRegressor, outputs: str) -> tuple[str, str]:
     """Mean and variance, in scaled units."""
+    mean = graph.column(outputs, 0)
+    if type(model)._decode is GaussianMembers._decode:
+        return mean, graph("Add", graph.softplus(graph.column(outputs, 1)), VARIANCE_FLOOR)
     if not isinstance(model, GCPRegressor):
-        mean, raw = (graph.column(outputs, k) for k in range(2))
-        return mean, graph("Add", graph.softplus(raw), VARIANCE_FLOOR)
+        raise ValueError(f"{type(model).__name__} cannot be exported to ONNX")
     if model.variance != "prognostic":
         raise ValueError(f"variance={model.variance!r} cannot be exported to ONNX; use variance='prognostic'")
-    mean = graph.column(outputs, 0)
-    nu, alpha, beta = (graph.softplus(graph.column(outputs, k)) for k in (1, 2, 3))
-    alpha, beta = graph("Add", alpha, ALPHA_FLOOR), graph("Add", beta, BETA_FLOOR)
-    sigma = graph("Div", graph("Mul", beta, graph("Add", nu, 1.0)), nu)  # eq. (4)
+    positive = [graph.softplus(graph.column(outputs, k)) for k in range(1, len(model._robust_outputs))]
+    alpha = graph("Add", positive[-2], _ALPHA_FLOOR)
+    if len(positive) == 2:
+        sigma = graph("Add", positive[1], _SIGMA_FLOOR)
+    else:
+        nu, beta = positive[0], graph("Add", positive[2], _BETA_FLOOR)
+        sigma = graph("Div", graph("Mul", beta, graph("Add", nu, 1.0)), nu)  # eq. (4)
     return mean, graph("Div", sigma, _alpha_minus_A(graph, alpha))  # eq. (6)
 
 
@@ -206,11 +216,11 @@ def _combined(
     ]
     joint = weighted(means)
     apart = [graph("Sub", mean, joint) for mean in means]
-    squares = [graph("Mul", graph("Mul", one, one), DISAGREEMENT) for one in apart]
+    squares = [graph("Mul", graph("Mul", one, one), _DISAGREEMENT) for one in apart]
     pooled = weighted([graph("Add", v, s) for v, s in zip(variances, squares, strict=True)])
     variance = _calibrated(graph, pooled, known.calibration, ratio)
     most = max(part.n for part in parts)
-    places = repeated([np.arange(part.n) for part in parts])
+    places = _repeated([np.arange(part.n) for part in parts])
     each = [graph("Gather", part.mean, place, axis=0) for part, place in zip(parts, places, strict=True)]
     centered = [
         graph("Add", graph("Sub", one, graph.mean(one, keep=True)), mean)
@@ -218,5 +228,5 @@ def _combined(
     ]
     member = graph("Clip", weighted(centered), known.lowest, known.highest)
     noise = graph("Sub", variance, graph.variance(member))
-    noise = graph("Max", noise, graph("Mul", variance, LEAST_NOISE))
+    noise = graph("Max", noise, graph("Mul", variance, _LEAST_NOISE))
     return Members(member, graph("Add", noise, graph("Mul", member, 0.0)), most, known.shape)

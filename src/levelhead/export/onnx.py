@@ -27,7 +27,8 @@ def to_onnx(model: Any, path: str | Path, *, coverage: float = 0.9, overwrite: b
     A model that was fitted to numbers has one input, `X`, a matrix of doubles in which NaN is a missing cell. A model
     that was fitted to a frame with categories or dates has one input for each column: numbers and dates (days since
     1970-01-01) as doubles, categories as text. A column named like an output has the ending `_in`. The outputs `mean`,
-    `std`, `lower` and `upper` are vectors of doubles. The file holds the version of levelhead, the names of the columns, their meaning and the coverage as metadata.
+    `std`, `lower` and `upper` are vectors of doubles. The file holds the version of levelhead, the names of the
+    columns, their meaning and the coverage as metadata.
 
     Parameters
     ----------
