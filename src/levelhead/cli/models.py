@@ -50,10 +50,35 @@ def fit(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
+    keep_out_of_fold: options.KeepOutOfFold = False,
+    memory: options.Memory = None,
 ) -> None:
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
+    from levelhead.cli import large
+
+    if large.in_pieces(data, memory):
+        large.refuse_options(group=group, time=time_column, time_budget=time_budget)
+        large.fit(
+            data,
+            target,
+            out,
+            id_column=id_column,
+            drop=drop or [],
+            keep=keep or [],
+            settings=options.number_settings(decimal, thousands, missing)
+            | {"allow_missing_labels": allow_missing_labels},
+            encoding=encoding,
+            estimator=estimator,
+            scale=scale,
+            members=members,
+            seed=seed,
+            memory=memory,
+            force=force,
+            as_json=as_json,
+        )
+        return
     table = tables.training_table(
         data,
         target,
@@ -68,7 +93,7 @@ def fit(
     groups = rows_together(table, group, time_column, data)
     model = fitted(table, members, seed, time_budget, estimator, scale, groups)
     with output.whole(out, force=force) as (partial,):
-        levelhead.save(model, partial)
+        levelhead.save(model, partial, out_of_fold=keep_out_of_fold or "auto")
     result = {
         "rows": len(table.y),
         **about_table(table),

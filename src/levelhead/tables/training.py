@@ -24,7 +24,7 @@ from levelhead.tables import _frames, quality
 from levelhead.tables.columns import UNUSABLE
 from levelhead.tables.errors import TableError, counted, examples, row_list
 from levelhead.tables.quality import Finding
-from levelhead.tables.reading import choose, read_raw
+from levelhead.tables.reading import RawTable, choose, read_raw
 from levelhead.tables.schema import Converted, TableFormats, iso_remark
 
 Frame = Any  # a pandas frame
@@ -134,6 +134,54 @@ def training_table(
     settings: dict[str, Any] = {"decimal": decimal, "thousands": thousands, "missing": missing}
     learnt = None if formats is None else formats.rewritten(**settings)
     raw = read_raw(path, encoding=encoding, sheet=sheet, as_text=() if learnt is None else learnt.unusual)
+    return table_of(
+        raw,
+        target,
+        path=path,
+        id_column=id_column,
+        drop=drop,
+        keep=keep,
+        allow_missing_labels=allow_missing_labels,
+        learnt=learnt,
+        **settings,
+    )
+
+
+def table_of(
+    raw: RawTable,
+    target: str,
+    *,
+    path: str | Path,
+    id_column: str | None = None,
+    drop: Collection[str] = (),
+    keep: Collection[str] | Literal["all"] = (),
+    decimal: str | Mapping[str, str] | None = None,
+    thousands: str | Mapping[str, str] | None = None,
+    missing: str | Sequence[float] | Mapping[str, Sequence[float]] = "auto",
+    allow_missing_labels: bool = False,
+    learnt: TableFormats | None = None,
+) -> TrainingTable:
+    """Inputs and labels of a table that was read already.
+
+    Parameters
+    ----------
+    raw : RawTable
+        The table as it was read.
+    target : str
+        Column with the labels.
+    path : path-like
+        Name of the table, for messages.
+    id_column, drop, keep, decimal, thousands, missing, allow_missing_labels : object
+        As in `training_table`.
+    learnt : TableFormats or None, default=None
+        What the columns mean, if it is known.
+
+    Returns
+    -------
+    TrainingTable
+        Inputs, labels, row numbers, remarks and findings about the quality of the data.
+    """
+    settings: dict[str, Any] = {"decimal": decimal, "thousands": thousands, "missing": missing}
     excluded = list(dict.fromkeys([target, *([id_column] if id_column is not None else []), *drop]))
     choose(raw.frame, [*excluded, *(() if keep == "all" else keep)], path)
     if learnt is None:
