@@ -112,7 +112,7 @@ def audit(
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     groups = rows_together(table, group, time_column, data)
     ordered = groups is None and known is None
-    groups, about_time = blocks_in_time(table.X) if ordered else (groups, ())
+    groups, about_time = blocks_in_time(table.X, table.y) if ordered else (groups, ())
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
     estimate = after_formats(model)  # the columns of the table have their meaning already
     verdict = judge(
