@@ -1,7 +1,7 @@
 """Tables of the manual from the runs of bench/eleven.py: leads and lags, single recipes, intervals, processor time.
 
 A gap is how far `auto` is behind a peer on the same splits, relative to the peer's mean; below 0, `auto` is ahead. A
-cell is a table with a kind of wrong labels. A peer counts in a cell if it has at least half as many splits as `auto`.
+cell is a table with a kind of wrong labels. A peer counts in a cell if it has more than half of the splits of `auto`.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def cells_of(rows: list[dict], n_rows: int) -> dict[tuple[str, str], Cell]:
 def shared(cell: Cell) -> tuple[list[str], list[str]]:
     """The peers that count in a cell, and the splits that they and `auto` share."""
     mine = set(cell["auto"])
-    peers = [m for m in cell if m not in OURS and len(mine & set(cell[m])) >= max(1, len(mine) / 2)]
+    peers = [m for m in cell if m not in OURS and 2 * len(mine & set(cell[m])) > len(mine)]
     return peers, sorted(mine.intersection(*(cell[m] for m in peers))) if peers else []
 
 
