@@ -190,13 +190,8 @@ def fitted(
     from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
 
-    if time_budget is not None and estimator == options.Kind.trees:
-        raise ValueError(
-            "--time-budget sets the training time of networks and does not apply to trees; leave it out"
-        )
-    kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
     transform = None if scale == options.Scale.linear else scale.value
-    model = make(kind.value, n_members=members, random_state=seed, target_transform=transform)
+    model = make(estimator.value, n_members=members, random_state=seed, target_transform=transform)
     X, y, given = without_codes(table.X, table.y, groups=groups)
     given = fit_parameters(model, **given)
     with screen.busy(f"fitting {members} members to {len(y):,} rows"):

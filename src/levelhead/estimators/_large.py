@@ -21,9 +21,11 @@ from sklearn.base import clone
 from levelhead._extras import available
 from levelhead.estimators import _preparation, _sampling
 from levelhead.estimators._base import Unseen
+from levelhead.estimators._clock import Clock
 from levelhead.estimators._sampling import Piece, Sample
 from levelhead.estimators._types import FloatArray
 from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.estimators.trees.growing import stop_at_the_end
 from levelhead.tables.encoding import frames
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ SAMPLE_ROWS = 100_000
 PIECE_ROWS = 50_000
 _HELD_OUT = 0.05  # of all rows, and at most half of the sample
 _TAIL = 20.0  # α of the Student weight that a label keeps at least, as in the trees of smaller tables
+_JUDGE_TIME = 0.6  # share of a time limit for the judge
 _BATCH = 8192  # rows that LightGBM gets at a time
 
 Source = Callable[[], Iterable[Piece]]  # goes through the table anew at each call
@@ -60,14 +63,17 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
         return _sampling.sliced(whole, PIECE_ROWS)
 
     sample = _sampling.draw(source(), SAMPLE_ROWS, seed)
+    clock = Clock(getattr(model, "time_limit", None))
     judge = clone(model).set_params(random_state=seed)
+    if clock.limited:
+        judge.set_params(time_limit=_JUDGE_TIME * clock.left)
     judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
-    fitted = refitted(judge, source, sample, seed)
+    fitted = refitted(judge, source, sample, seed, clock)
     settings = model.get_params(deep=False)
     model.__dict__.update(vars(fitted) | settings)
 
 
-def refitted(judge: Any, source: Source, sample: Sample, seed: int) -> Any:
+def refitted(judge: Any, source: Source, sample: Sample, seed: int, clock: Clock | None = None) -> Any:
     """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
 
     Networks stay those of the sample. An estimator without trees stays as it is, and so does one of a table that is
@@ -83,7 +89,7 @@ def refitted(judge: Any, source: Source, sample: Sample, seed: int) -> Any:
     if trees is None:
         return model
     held_out = sample.rows.take(np.arange(n_held_out))
-    forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed)
+    forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed, clock or Clock())
     final = _with_members(trees, forest, scores, held_out)
     if not hasattr(judge, "estimators_"):
         model.__dict__.update(vars(final))
@@ -132,7 +138,13 @@ def label_weights(judge: Any, piece: Piece) -> FloatArray:
 
 
 def _fitted_forest(
-    judge: Any, trees: "GCPBoostingRegressor", source: Source, sample: Sample, n_held_out: int, seed: int
+    judge: Any,
+    trees: "GCPBoostingRegressor",
+    source: Source,
+    sample: Sample,
+    n_held_out: int,
+    seed: int,
+    clock: Clock,
 ) -> tuple[Forest, list[float]]:
     """Trees of all rows but the held-out ones, and the error on these after each tree."""
     lgb = lightgbm()
@@ -168,7 +180,7 @@ def _fitted_forest(
         growth.n_trees,
         valid_sets=[table.create_valid(held_inputs, held_labels)],
         feval=error,
-        callbacks=[lgb.early_stopping(growth.patience, verbose=False)],
+        callbacks=[lgb.early_stopping(growth.patience, verbose=False), stop_at_the_end(clock)],
         keep_training_booster=True,
     )
     return Forest.of(booster, booster.best_iteration or growth.n_trees), scores

@@ -124,7 +124,13 @@ _ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
     "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
 }
 ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {"input_scaling": "standard", "target_transform": None, "monotonic_cst": None}
+    {
+        "input_scaling": "standard",
+        "target_transform": None,
+        "monotonic_cst": None,
+        "time_limit": None,
+        "verbose": False,
+    }
 )
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that
