@@ -160,12 +160,12 @@ def audit(
     _print_result(verdict, found, suspects, table, paths, as_json, estimator_text(model), scale_text(model))
 
 
-def _about_rows(verdict: levelhead.Audit) -> list[str]:
+def _about_rows(verdict: "levelhead.Audit") -> list[str]:
     """The remarks on rows that may belong together; that on the scale of the labels comes first, if there is one."""
     return list(verdict.remarks[0 if verdict.scale is None else 1 :])
 
 
-def _columns(table: tables.TrainingTable, excluded: list[str]) -> dict[str, Any]:
+def _columns(table: "tables.TrainingTable", excluded: list[str]) -> dict[str, Any]:
     """Columns in which segments are sought: inputs as the model reads them, others as they are in the file."""
     raw = {str(name): table.frame[name].to_numpy()[table.row - 1] for name in table.frame.columns}
     inputs = {str(name): table.X[name].to_numpy() for name in table.X.columns}
@@ -173,7 +173,7 @@ def _columns(table: tables.TrainingTable, excluded: list[str]) -> dict[str, Any]
 
 
 def _ranked(
-    verdict: levelhead.Audit, found: "Findings", table: tables.TrainingTable, id_column: str | None
+    verdict: "levelhead.Audit", found: "Findings", table: "tables.TrainingTable", id_column: str | None
 ) -> Any:
     """All labels, the most suspect first, with their rows in the file and what probably happened."""
     frame = verdict.to_frame().assign(**found.columns(table.row))
@@ -184,10 +184,10 @@ def _ranked(
 
 
 def _print_result(
-    verdict: levelhead.Audit,
+    verdict: "levelhead.Audit",
     found: "Findings",
     suspects: Any,
-    table: tables.TrainingTable,
+    table: "tables.TrainingTable",
     paths: tuple[Path, ...],
     as_json: bool,
     estimator: str,
@@ -252,7 +252,7 @@ def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, 
     return f"{given:,.10g}", with_noise(expected, std), with_noise(std, std), chance
 
 
-def _draw(verdict: levelhead.Audit, path: Path) -> None:
+def _draw(verdict: "levelhead.Audit", path: Path) -> None:
     needed("matplotlib", "a plot", "plot").use(
         "agg"
     )  # no window, and a picture of bounded size however many rows there are

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import levelhead
-from levelhead import metrics, tables
+from levelhead import tables
 from levelhead.cli import options, output, screen
 from levelhead.tables import errors, schema
 
@@ -208,7 +208,7 @@ def evaluate(
 
 
 def fitted(
-    table: tables.TrainingTable,
+    table: "tables.TrainingTable",
     members: int,
     seed: int,
     time_budget: float | None,
@@ -221,13 +221,8 @@ def fitted(
     from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
 
-    if time_budget is not None and estimator == options.Kind.trees:
-        raise ValueError(
-            "--time-budget sets the training time of networks and does not apply to trees; leave it out"
-        )
-    kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
     transform = None if scale == options.Scale.linear else scale.value
-    model = make(kind.value, n_members=members, random_state=seed, target_transform=transform)
+    model = make(estimator.value, n_members=members, random_state=seed, target_transform=transform)
     X, y, given = without_codes(table.X, table.y, groups=groups)
     given = fit_parameters(model, **given)
     with screen.busy(f"fitting {members} members to {len(y):,} rows"):
@@ -242,7 +237,9 @@ def fitted(
     return Pipeline([("formats", table.formats), ("regressor", model)])
 
 
-def rows_together(table: tables.TrainingTable, group: str | None, time_column: str | None, data: Path) -> Any:
+def rows_together(
+    table: "tables.TrainingTable", group: str | None, time_column: str | None, data: Path
+) -> Any:
     """The groups of the rows: entries of a column, or blocks of time."""
     if group is not None and time_column is not None:
         raise ValueError("--group and --time exclude each other; give one of them")
@@ -262,7 +259,7 @@ def scale_text(model: Any) -> str:
     return str(getattr(model[-1], "target_transform_reason_", "linear scale"))
 
 
-def about_table(table: tables.TrainingTable) -> dict[str, Any]:
+def about_table(table: "tables.TrainingTable") -> dict[str, Any]:
     """How many labels were used, what was assumed, and what is odd about the data, for JSON."""
     return {
         "labels_given": table.labels_given,
@@ -275,7 +272,7 @@ def about_table(table: tables.TrainingTable) -> dict[str, Any]:
     }
 
 
-def note_about(table: tables.TrainingTable, *more: str) -> None:
+def note_about(table: "tables.TrainingTable", *more: str) -> None:
     """Print what was assumed, and what is odd about the data."""
     for remark in (*table.remarks, *(found.text for found in table.quality), *more):
         screen.note(remark)
@@ -341,7 +338,7 @@ def _categories(model: Any) -> dict[str, set[Any]]:
     }
 
 
-def _formats(model: Any) -> tables.TableFormats | None:
+def _formats(model: Any) -> "tables.TableFormats | None":
     """What a model has learnt about raw columns; None for models of version 0.1 and from Python."""
     first = model.steps[0][1] if hasattr(model, "steps") else None
     return first if isinstance(first, tables.TableFormats) else None
@@ -352,7 +349,7 @@ def after_formats(model: Any) -> Any:
     return model[1] if len(model) == 2 else model[1:]
 
 
-def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
+def formats_of(model: Any, path: Path | None) -> "tables.TableFormats":
     """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
     known = _formats(model)
     if known is None:
@@ -360,7 +357,7 @@ def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
     return known
 
 
-def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> tables.TableFormats:
+def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> "tables.TableFormats":
     """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
     formats = tables.TableFormats(**settings).fit(inputs)
@@ -392,7 +389,7 @@ def _prediction_frame(
     return result
 
 
-def _prediction_columns(prediction: levelhead.Prediction, coverage: float) -> dict[str, Any]:
+def _prediction_columns(prediction: "levelhead.Prediction", coverage: float) -> dict[str, Any]:
     interval = prediction.interval(coverage)
     return {
         "mean": prediction.mean,
@@ -403,32 +400,32 @@ def _prediction_columns(prediction: levelhead.Prediction, coverage: float) -> di
     }
 
 
-def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:
+def _prediction(model: Any, frame: Any, data: Path) -> "levelhead.Prediction":
     """Predict from the columns the model was fitted to; from all columns if it was fitted to an array."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
     try:
-        return metrics.predict_dist(model, inputs)
+        return levelhead.metrics.predict_dist(model, inputs)
     except TypeError as error:  # a model saved from Python that predicts no distribution
         raise ValueError(str(error)) from error
 
 
-def _measures(y: Any, prediction: levelhead.Prediction) -> dict[str, Any]:
+def _measures(y: Any, prediction: "levelhead.Prediction") -> dict[str, Any]:
     moments = (prediction.mean, prediction.var)
-    curve = metrics.calibration_curve(y, prediction)
+    curve = levelhead.metrics.calibration_curve(y, prediction)
     return {
         "measures": {
-            "rmse": metrics.rmse(y, prediction.mean),
-            "robust_r2": metrics.robust_r2(y, prediction.mean),
-            "retention_auc": metrics.retention_auc(y, *moments),
-            "ause": metrics.ause(y, *moments),
-            "nll": metrics.nll(y, prediction),
-            "crps": metrics.crps(y, prediction),
-            "calibration_error": metrics.calibration_error(y, prediction),
+            "rmse": levelhead.metrics.rmse(y, prediction.mean),
+            "robust_r2": levelhead.metrics.robust_r2(y, prediction.mean),
+            "retention_auc": levelhead.metrics.retention_auc(y, *moments),
+            "ause": levelhead.metrics.ause(y, *moments),
+            "nll": levelhead.metrics.nll(y, prediction),
+            "crps": levelhead.metrics.crps(y, prediction),
+            "calibration_error": levelhead.metrics.calibration_error(y, prediction),
         },
         "coverage": [
-            {"expected": share, "observed": metrics.coverage(y, *prediction.interval(share))}
+            {"expected": share, "observed": levelhead.metrics.coverage(y, *prediction.interval(share))}
             for share in _COVERAGES
         ],
         "calibration_curve": curve._asdict(),
-        "retention_curve": metrics.retention_curve(y, *moments),
+        "retention_curve": levelhead.metrics.retention_curve(y, *moments),
     }
