@@ -22,6 +22,7 @@ MODULES = (
     "levelhead.losses",
     "levelhead.metrics",
     "levelhead.mlflow",
+    "levelhead.plots",
     "levelhead.prediction",
     "levelhead.prediction.calibration",
     "levelhead.report",

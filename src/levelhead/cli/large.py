@@ -286,6 +286,7 @@ def _write_page(
         target=table.target,
         id_column=table.id_column,
         title=f"Labels of {table.target} in {table.path.name}",
+        file_name=table.path.name,
         remarks=(
             result.summary(),
             _about_pieces(table),

@@ -284,7 +284,7 @@ def _with_members(
     decoded = final._decoded(mean, final.shape_.log_scale(scale))
     final.disagreement_ = 0.0  # one member
     if final.separation_ is not None:
-        final._separate(labels - mean[0], decoded.variance[0])
+        final._separate(labels, mean[0], decoded.variance[0])
     final.oof_prediction_ = final._predicted(decoded, final._location(X))
     final._row_keys = _preparation.row_keys(X, held_out.y, final._stream)
     return final

@@ -25,7 +25,7 @@ from levelhead.tables.columns import UNUSABLE
 from levelhead.tables.errors import TableError, counted, examples, row_list
 from levelhead.tables.quality import Finding
 from levelhead.tables.reading import RawTable, choose, read_raw
-from levelhead.tables.schema import Converted, TableFormats
+from levelhead.tables.schema import Converted, TableFormats, iso_remark
 
 Frame = Any  # a pandas frame
 
@@ -192,6 +192,9 @@ def table_of(
         read = learnt.convert(raw.frame, target)
         keep = "all"
     y = read.frame[target].to_numpy()
+    if y.dtype.kind != "f":
+        what = "dates" if y.dtype.kind == "M" else "no numbers"
+        raise TableError(f"{path}: column {target!r} holds {what}, so it cannot be the target")
     said = _about_labels(raw.frame[target], y, target)
     kept = np.flatnonzero(np.isfinite(y))
     _refuse_few_labels(raw.frame[target], y, target, path, allow_missing_labels)
@@ -203,7 +206,7 @@ def table_of(
         y=y[kept],
         row=kept + 1,
         identity=None if id_column is None else raw.frame[id_column].to_numpy()[kept],
-        remarks=(*raw.remarks, *learnt.remarks_, *said),
+        remarks=(*raw.remarks, *learnt.remarks_, *_about_dates(read, learnt), *said),
         frame=raw.frame,
         quality=quality.ranked(findings),
         labels_given=len(y),
@@ -221,6 +224,10 @@ def _relevant(frame: Frame, excluded: list[str], target: str, path: str | Path) 
             f"{path} has no column besides {', '.join(map(repr, excluded))} to predict {target!r} from"
         )
     return frame.drop(columns=left_out) if left_out else frame
+
+
+def _about_dates(read: Converted, learnt: TableFormats) -> list[str]:
+    return [iso_remark(name, n, learnt.columns_[name]) for name, n in read.iso_dates.items()]
 
 
 def _about_labels(column: Any, y: FloatArray, target: str) -> list[str]:
@@ -244,6 +251,8 @@ def _without_label(column: Any, y: FloatArray) -> tuple[NDArray[np.intp], NDArra
 
 
 def _refuse_few_labels(column: Any, y: FloatArray, target: str, path: str | Path, allowed: bool) -> None:
+    if not len(y):
+        raise TableError(f"{path} has a header, but no rows")
     empty, odd = _without_label(column, y)
     if not np.isfinite(y).any():
         shown = f" ({examples([column.iloc[k] for k in odd[:20]])})" if len(odd) else ""
