@@ -15,6 +15,8 @@ from levelhead.large.pieces import LargeTable
 from levelhead.large.stages import Stages
 from levelhead.prediction import Transform
 
+__all__ = ["Counts", "LargeAudit", "Rows", "Rule", "audit_table", "residuals", "verdict_of"]
+
 FloatArray = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
