@@ -52,6 +52,7 @@ def audit(
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
     memory: options.Memory = None,
+    dask: options.Dask = None,
 ) -> None:
     """Find wrong labels in a table.
 
@@ -67,7 +68,7 @@ def audit(
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
     from levelhead.cli import large
 
-    if large.in_pieces(data, memory):
+    if large.in_pieces(data, memory, dask):
         large.refuse_options(group=group, time=time_column, time_budget=time_budget, model=fitted_model)
         large.audit(
             data,
@@ -84,6 +85,7 @@ def audit(
             members=members,
             seed=seed,
             memory=memory,
+            dask=dask,
             false_alarm_rate=false_alarm_rate,
             force=force,
             as_json=as_json,

@@ -52,13 +52,14 @@ def fit(
     allow_missing_labels: options.AllowMissingLabels = False,
     keep_out_of_fold: options.KeepOutOfFold = False,
     memory: options.Memory = None,
+    dask: options.Dask = None,
 ) -> None:
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
     from levelhead.cli import large
 
-    if large.in_pieces(data, memory):
+    if large.in_pieces(data, memory, dask):
         large.refuse_options(group=group, time=time_column, time_budget=time_budget)
         large.fit(
             data,
@@ -75,6 +76,7 @@ def fit(
             members=members,
             seed=seed,
             memory=memory,
+            dask=dask,
             force=force,
             as_json=as_json,
         )

@@ -256,8 +256,6 @@ class AutoRegressor(FittedRegressor, TableReader):
     @staticmethod
     def _limit_time(model: Fitted, table: CheckedTable, labels: FloatArray, clock: Clock) -> None:
         """Let a model use the time of a clock: trees stop by themselves, networks get a number of epochs."""
-        if not clock.limited:
-            return
         if isinstance(model, GCPBoostingRegressor):
             model.set_params(time_limit=max(clock.left, 1e-3))
         else:
