@@ -2,6 +2,7 @@
 
 from levelhead.prediction.display import make_frame
 from levelhead.prediction.distribution import Distribution, Interval
+from levelhead.prediction.multiple import MultiPrediction
 from levelhead.prediction.prediction import Prediction
 from levelhead.prediction.transformed import TransformedPrediction
 from levelhead.prediction.transforms import LogTransform, MonotoneTransform, Transform, YeoJohnsonTransform
@@ -11,6 +12,7 @@ __all__ = [
     "Interval",
     "LogTransform",
     "MonotoneTransform",
+    "MultiPrediction",
     "Prediction",
     "Transform",
     "TransformedPrediction",
