@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-
 _COLUMNS, _MODEL, _READING = "Columns", "Model", "Reading the file"  # panels of the help
 
 
