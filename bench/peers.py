@@ -153,6 +153,18 @@ def ngboost(distribution: str) -> Fit:
     return fit
 
 
+def tabular_network(name: str) -> Callable[[int], Any]:
+    """A network of pytabkit with its tuned defaults."""
+
+    def make(seed):
+        from pytabkit.models.sklearn import sklearn_interfaces
+
+        kind = getattr(sklearn_interfaces, f"{name}_Regressor")
+        return kind(device="cpu", random_state=seed % 2**31, n_threads=1)
+
+    return make
+
+
 def cleanlab(X, y, seed):
     from cleanlab.regression.learn import CleanLearning
 
@@ -196,6 +208,8 @@ PEERS: dict[str, tuple[Fit, str]] = {
     "quantile forest": (quantile_forest, "quantile_forest"),
     "NGBoost Normal": (ngboost("Normal"), "ngboost"),
     "NGBoost Student": (ngboost("TFixedDf"), "ngboost"),
+    "RealMLP-TD": (plain(tabular_network("RealMLP_TD")), "pytabkit"),
+    "TabM-D": (plain(tabular_network("TabM_D")), "pytabkit"),
     "CatBoost conformal": (catboost_conformal, "catboost"),
     "MAPIE CV+ LightGBM": (mapie, "mapie"),
     "cleanlab + LightGBM": (cleanlab, "cleanlab"),

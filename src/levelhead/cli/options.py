@@ -194,6 +194,15 @@ FalseAlarmRate = Annotated[
         help="Largest expected share of false alarms among flagged labels.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory to use, such as 3GB (default: half of what is free). A larger table is read in pieces: models of "
+        "a sample judge all rows, and trees learn from all of them.",
+    ),
+]
 Coverage = Annotated[
     float,
     typer.Option(
@@ -202,6 +211,14 @@ Coverage = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")]
 ModelFile = Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")]
+KeepOutOfFold = Annotated[
+    bool,
+    typer.Option(
+        "--keep-out-of-fold",
+        help="Keep the out-of-fold predictions of more than 20,000 training rows in the file, which `audit --model` "
+        "needs; they take up to 120 bytes a row.",
+    ),
+]
 PredictionFile = Annotated[
     Path,
     typer.Option(

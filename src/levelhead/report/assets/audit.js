@@ -5,6 +5,7 @@ levelhead.pending.push((async () => {
   const names = Object.keys(audit.columns);
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
   const { given, predicted, std, p, verdict, place, alpha } = columns;
+  const lineAt = columns.line ?? place; // of a part of a larger table, rows have other numbers than lines
   const n = given.length, table = audit.table;
   /* In units of the noise, on the scale on which the labels were judged. */
   const z = columns.z ? (label) => columns.z[label] : (label) => (given[label] - predicted[label]) / std[label];
@@ -21,7 +22,7 @@ levelhead.pending.push((async () => {
     if (detail.shown >= 0) detail.show(detail.shown);
   }
   function cells(label) {
-    const line = lines?.[place[label]];
+    const line = lines?.[lineAt[label]];
     return line ? JSON.parse(line) : null;
   }
   const nameOf = (label) => (table?.id == null ? "" : cells(label)?.[table.id] ?? "");
@@ -68,7 +69,7 @@ levelhead.pending.push((async () => {
     if (!query) return () => true;
     if (lines) lowered ??= lines.map((line) => line.toLowerCase());
     const text = JSON.stringify(query).slice(1, -1);
-    return (l) => rowOf(l) === query || (lowered?.[place[l]] ? lowered[place[l]].includes(text) : String(given[l]).includes(query));
+    return (l) => rowOf(l) === query || (lowered?.[lineAt[l]] ? lowered[lineAt[l]].includes(text) : String(given[l]).includes(query));
   }
   function filtered() {
     const wanted = SHOWN[byId("show").value], side = SIDES[byId("side").value], decided = byId("decided").value;
