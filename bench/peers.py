@@ -2,7 +2,7 @@
 
 python bench/peers.py [--datasets boston …] [--shares 0 5 20] [--seeds 10] [--peers NAME …] [--table]
 
-Protocol of the paper's Table 1 on its first split seeds, 10 of 50 unless told. Every peer also runs behind a simple
+Protocol of the paper's Table 1 on its first split seeds, 10 of 50 by default. Every peer also runs behind a simple
 out-of-fold cleaning, because that is what a careful person would do: labels are dropped whose residual from LightGBM
 L1, out of five folds, exceeds four robust standard deviations. Runs are appended to bench/results/peers.csv; what is
 there already is not run again. Peers come with the extra `bench`; one that is not installed is named and left out.

@@ -19,6 +19,7 @@ MODULES = (
     "levelhead.contamination",
     "levelhead.datasets",
     "levelhead.engine",
+    "levelhead.export",
     "levelhead.losses",
     "levelhead.metrics",
     "levelhead.mlflow",

@@ -73,7 +73,9 @@ def auto(X, scale=None):
     """Both kinds, put together by hand: those of `fit` take long and leave nothing else in the file."""
     model = AutoRegressor(n_members=1, target_transform=scale)
     model.reason_ = "both"
-    model.estimators_ = [each.set_params(target_transform=scale).fit(X, LABELS) for each in (trees(), network())]
+    model.estimators_ = [
+        each.set_params(target_transform=scale).fit(X, LABELS) for each in (trees(), network())
+    ]
     first = model.estimators_[0]
     model.target_transform_, model.target_transform_reason_ = first.target_transform_, "given"
     model._combine(X, LABELS, None)

@@ -403,7 +403,7 @@ class AutoRegressor(FittedRegressor, TableReader):
         latent = [prediction.latent for prediction in predictions]
         joint = self._combination.predict(latent, kept, self.separation_.variance_ratio)
         known = getattr(self, "repeats_", None)  # files of earlier versions have none
-        if known is not None and not held_out:
+        if known is not None and X is not None and not held_out:
             joint = known.update(joint, self._keys(X))
         scale = predictions[0].transform
         return joint if scale is None else TransformedPrediction(joint, scale)
@@ -464,7 +464,8 @@ class AutoRegressor(FittedRegressor, TableReader):
         """By how much each column moves the mean and the spread of every row.
 
         Contributions are Shapley values by sampling: 24 rows of the background are turned into the row, one column
-        after another in random order. This takes 24·(n_features + 1) predictions for each row.
+        after another in random order. This takes 24·(n_features + 1) predictions for each row. Explained is the
+        prediction of the models, without what `repeats_` adds for rows with the inputs of training rows.
 
         Parameters
         ----------

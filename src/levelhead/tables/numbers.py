@@ -272,7 +272,7 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
 
 
 def _unit_name(unit: str) -> str:
-    """The same name for `kms`, `Kms` and `km`, and for `EUR` and `€`; short units keep their case, because MW is not mW."""
+    """The same name for `kms`, `Kms` and `km`, and for `EUR` and `€`; short units keep their case (MW is not mW)."""
     name = " ".join(unit.split()).rstrip(".")
     if name.casefold() in _MONEY:
         return _MONEY[name.casefold()]
