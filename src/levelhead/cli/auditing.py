@@ -8,12 +8,11 @@ from levelhead import tables
 from levelhead._extras import needed
 from levelhead._rounding import with_noise
 from levelhead.cli import options, output, screen
+from levelhead.cli.formats import after_formats, formats_of
 from levelhead.cli.models import (
     about_table,
-    after_formats,
     estimator_text,
     fitted,
-    formats_of,
     note_about,
     rows_together,
     scale_text,
