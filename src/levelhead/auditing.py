@@ -25,11 +25,12 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.utils import _safe_indexing
 
 from levelhead._extras import available
-from levelhead.audits import Audit
+from levelhead.audits import Audit, MultiAudit
 from levelhead.audits.audit import JudgedScale
 from levelhead.audits.dependence import find_dependence, time_order
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
+from levelhead.estimators.several import target_names
 from levelhead.metrics.composition import inside, on_increasing_scale
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.tables.encoding import frames
@@ -67,15 +68,15 @@ def audit(
     n_members: int = 5,
     random_state: int | None = None,
     n_jobs: int | None = -1,
-) -> Audit:
+) -> Any:
     """Find wrong labels in a table.
 
     Parameters
     ----------
     X : array-like or frame of shape (n_samples, n_features)
         Inputs: numbers, and in a frame also categories, dates and text. Cells may be missing.
-    y : array-like of shape (n_samples,)
-        Labels to check.
+    y : array-like of shape (n_samples,), or array-like or frame of shape (n_samples, n_targets)
+        Labels to check. Several targets are judged one by one.
     estimator : estimator, pipeline or {"network", "trees", "auto"}, default=None
         A levelhead estimator, or a pipeline, search or `TransformedTargetRegressor` with one; it is cloned, not
         changed. A name chooses one with `n_members` members. By default "auto", as on the command line.
@@ -101,7 +102,7 @@ def audit(
 
     Returns
     -------
-    Audit
+    Audit, or MultiAudit for several targets
         The probability that each label is wrong, and the rows that are flagged.
 
     Raises
@@ -119,15 +120,16 @@ def audit(
     >>> audit(X, y, random_state=0).issues.tolist()
     [7]
     """
+    settings: dict[str, Any] = {"n_members": n_members, "random_state": random_state, "n_jobs": n_jobs}
+    shape = np.asarray(y).shape
+    if len(shape) == 2 and shape[1] > 1:
+        options = {"sample_weight": sample_weight, "groups": groups, "cv": cv, **settings}
+        options |= {"false_alarm_rate": false_alarm_rate, "target_transform": target_transform}
+        names, labels = target_names(y), np.asarray(y)
+        return MultiAudit(tuple(audit(X, column, estimator, **options) for column in labels.T), tuple(names))
     if estimator is None or isinstance(estimator, str):
         kind: Any = estimator or "auto"
-        model = make(
-            kind,
-            n_members=n_members,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            target_transform=target_transform,
-        )
+        model = make(kind, target_transform=target_transform, **settings)
     else:
         model = clone(estimator)
     groups, about_time = blocks_in_time(X, y) if groups is None and cv is None else (groups, ())

@@ -22,9 +22,11 @@ from levelhead._extras import available
 from levelhead.audits import ContaminationEstimate
 from levelhead.estimators import _preparation, _sampling
 from levelhead.estimators._base import Unseen
+from levelhead.estimators._clock import Clock
 from levelhead.estimators._sampling import Piece, Sample
 from levelhead.estimators._types import FloatArray
 from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.estimators.trees.growing import stop_at_the_end
 from levelhead.tables.encoding import frames
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ SAMPLE_ROWS = 100_000
 PIECE_ROWS = 50_000
 _HELD_OUT = 0.05  # of all rows, and at most half of the sample
 _TAIL = 20.0  # α of the Student weight that a label keeps at least, as in the trees of smaller tables
+_JUDGE_TIME = 0.6  # share of a time limit for the judge
 _BATCH = 8192  # rows that LightGBM gets at a time
 
 
@@ -80,14 +83,17 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
     whole = Piece(table, np.asarray(y, dtype=np.float64), weight)
 
     sample = _sampling.draw(_sampling.sliced(whole, PIECE_ROWS), SAMPLE_ROWS, seed)
+    clock = Clock(getattr(model, "time_limit", None))
     judge = clone(model).set_params(random_state=seed)
+    if clock.limited:
+        judge.set_params(time_limit=_JUDGE_TIME * clock.left)
     judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
     trees = trees_of(judge, sample.rows, seed)
 
     def source() -> Iterator[Learnt]:
         return (learnt(judge, trees, piece, seed) for piece in _sampling.sliced(whole, PIECE_ROWS))
 
-    fitted = refitted(judge, trees, source, sample, seed)
+    fitted = refitted(judge, trees, source, sample, seed, clock)
     settings = model.get_params(deep=False)
     model.__dict__.update(vars(fitted) | settings)
 
@@ -107,21 +113,31 @@ def learnt(judge: Any, trees: "GCPBoostingRegressor", piece: Piece, seed: int) -
 
 
 def refitted(
-    judge: Any, trees: "GCPBoostingRegressor | None", source: Source, sample: Sample, seed: int
+    judge: Any,
+    trees: "GCPBoostingRegressor | None",
+    source: Source,
+    sample: Sample,
+    seed: int,
+    clock: Clock | None = None,
 ) -> Any:
     """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
 
-    Networks stay those of the sample, and so does the estimator of a table that is not larger than the sample.
+    Networks stay those of the sample. An estimator without trees stays that of the sample, and so does one of a table
+    that is not larger than the sample.
     """
+    n = n_held_out(sample)
+    if trees is None or sample.n_rows == len(sample.key) or n == 0:
+        return copy.copy(judge)
+    forest, scores = _fitted_forest(judge, trees, source, sample, n, seed, clock or Clock())
+    return with_forest(judge, trees, forest, scores, sample.rows.take(np.arange(n)))
+
+
+def with_forest(
+    judge: Any, trees: "GCPBoostingRegressor", forest: Forest, scores: list[float], held_out: Piece
+) -> Any:
+    """A copy of the judge with trees of all rows, calibrated and combined on rows that these have not seen."""
     model = copy.copy(judge)
-    n_held_out = _n_held_out(sample)
-    if sample.n_rows == len(sample.key) or n_held_out == 0:
-        return model
     model.judge_ = judge
-    if trees is None:
-        return model
-    held_out = sample.rows.take(np.arange(n_held_out))
-    forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed)
     final = _with_members(trees, forest, scores, held_out)
     if judge is trees:
         model.__dict__.update(vars(final))
@@ -133,10 +149,19 @@ def refitted(
     return model
 
 
-def _n_held_out(sample: Sample) -> int:
-    """Number of rows of the sample that the final trees do not learn from; copies of a row stay together."""
+def n_held_out(sample: Sample) -> int:
+    """Number of rows of the sample on which the final trees are calibrated; copies of a row stay together."""
     wanted = min(round(_HELD_OUT * sample.n_rows), len(sample.key) // 2)
     return int(np.searchsorted(sample.key, sample.key[wanted], side="left"))
+
+
+def first_key(trees: "GCPBoostingRegressor", sample: Sample, n: int) -> Any:
+    """The smallest hash of a row that the final trees learn from, if `n` rows are held out.
+
+    Statistics of categories were learnt from the labels of the sample, so that its rows would seem too easy: trees with
+    such statistics learn from the other rows alone.
+    """
+    return sample.key[-1 if trees._learnt_encoding is not None else n]
 
 
 def unseen(judge: Any, X: Any, y: FloatArray) -> Unseen:
@@ -169,17 +194,21 @@ def trust_in(found: Unseen, separation: ContaminationEstimate) -> FloatArray:
 
 
 def _fitted_forest(
-    judge: Any, trees: "GCPBoostingRegressor", source: Source, sample: Sample, n_held_out: int, seed: int
+    judge: Any,
+    trees: "GCPBoostingRegressor",
+    source: Source,
+    sample: Sample,
+    n: int,
+    seed: int,
+    clock: Clock,
 ) -> tuple[Forest, list[float]]:
     """Trees of all rows but the held-out ones, and the error on these after each tree."""
     lgb = lightgbm()
-    # Statistics of categories were learnt from the labels of the sample, so that its rows would seem too easy.
-    encoded = trees._learnt_encoding is not None
-    limit = sample.key[-1 if encoded else n_held_out]
-    n_left_out = int(np.searchsorted(sample.key, limit, side="left"))
+    limit = first_key(trees, sample, n)
+    n_learnt = sample.n_rows - int(np.searchsorted(sample.key, limit, side="left"))
     growth = trees._growth(sample.n_rows)
     parameters = growth.parameters(seed, objective="l2", boost_from_average=False)
-    held_out = learnt(judge, trees, sample.rows.take(np.arange(n_held_out)), seed)
+    held_out = learnt(judge, trees, sample.rows.take(np.arange(n)), seed)
     reference = lgb.Dataset(
         trees._learnt_rows(sample.rows.X, sample.rows.y)[0],
         np.zeros(len(sample.key)),
@@ -187,8 +216,8 @@ def _fitted_forest(
         categorical_feature=list(growth.categorical),
     ).construct()
     stream = _Stream(source, limit)
-    n = sample.n_rows - n_left_out
-    table = lgb.Dataset(stream.sequence(n), np.zeros(n), reference=reference, params=parameters)
+    empty = np.zeros(n_learnt)
+    table = lgb.Dataset(stream.sequence(n_learnt), empty, reference=reference, params=parameters)
     table.construct()
     stream.finish(table)
     scores: list[float] = []
@@ -203,7 +232,7 @@ def _fitted_forest(
         growth.n_trees,
         valid_sets=[table.create_valid(held_out.inputs, held_out.labels)],
         feval=error,
-        callbacks=[lgb.early_stopping(growth.patience, verbose=False)],
+        callbacks=[lgb.early_stopping(growth.patience, verbose=False), stop_at_the_end(clock)],
         keep_training_booster=True,
     )
     return Forest.of(booster, booster.best_iteration or growth.n_trees), scores

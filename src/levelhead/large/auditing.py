@@ -1,7 +1,7 @@
 """Audits of tables that are read in pieces."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ from levelhead.large.judging import Judge, Report, learn_judge, score_all, score
 from levelhead.large.pieces import LargeTable
 from levelhead.large.stages import Stages
 from levelhead.prediction import Transform
+
+__all__ = ["Counts", "LargeAudit", "Rows", "Rule", "audit_table", "residuals", "verdict_of"]
 
 FloatArray = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
@@ -41,6 +43,21 @@ class Counts(NamedTuple):
     trusted: int = 0
     codes: int = 0
 
+    def with_codes(self, share: float) -> float:
+        """Add the codes to a share of wrong labels among the other labels.
+
+        Parameters
+        ----------
+        share : float
+            Share of wrong labels among those that are no codes.
+
+        Returns
+        -------
+        float
+            Share of wrong labels among all.
+        """
+        return (self.codes + share * (self.labels - self.codes)) / self.labels
+
 
 class Rows(NamedTuple):
     """Verdicts on some labels.
@@ -55,6 +72,22 @@ class Rows(NamedTuple):
 
     row: NDArray[np.int64]
     audit: Audit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialAudit(Audit):
+    """Verdicts on some labels of a table, with the shares and counts of the whole table.
+
+    Attributes
+    ----------
+    counts : Counts
+        How many labels of the whole table got which verdict.
+    """
+
+    counts: Counts = field(default_factory=lambda: Counts(0, 0))
+
+    def _with_codes(self, share: float) -> float:
+        return self.counts.with_codes(share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +140,21 @@ class Rule:
         odds = verdict.log_odds
         flagged = verdict.is_code | ((odds > 0) & (odds >= self.threshold))
         return replace(verdict, is_label_issue=flagged, warnings=())
+
+    def with_threshold(self, odds: Odds) -> "Rule":
+        """The same rule with the threshold that follows from the odds of all labels.
+
+        Parameters
+        ----------
+        odds : Odds
+            Counts of the log odds of all labels.
+
+        Returns
+        -------
+        Rule
+            A rule that flags labels.
+        """
+        return replace(self, threshold=odds.threshold(self.false_alarm_rate))
 
     def odds(self, piece: Arrays) -> Odds:
         """Count the log odds of a piece.
@@ -180,8 +228,7 @@ class LargeAudit:
         return self._with_codes(low), self._with_codes(high)
 
     def _with_codes(self, share: float) -> float:
-        n, codes = self.counts.labels, self.counts.codes
-        return (codes + share * (n - codes)) / n
+        return self.counts.with_codes(share)
 
     def pieces(self) -> Iterator[Rows]:
         """Go through the verdicts, in the order of the file.
@@ -239,7 +286,10 @@ class LargeAudit:
     def _ordered(self, arrays: Arrays) -> Rows:
         order = np.argsort(arrays["row"], kind="stable")
         ordered = {name: values[order] for name, values in arrays.items()}
-        return Rows(ordered["row"], self.rule.audit(ordered))
+        verdict = self.rule.audit(ordered)
+        held = {part.name: getattr(verdict, part.name) for part in fields(verdict)}
+        part = PartialAudit(**held | {"warnings": self.warnings, "counts": self.counts})
+        return Rows(ordered["row"], part)
 
     def summary(self) -> str:
         """Return the result in words.
@@ -284,6 +334,7 @@ def audit_table(
     *,
     false_alarm_rate: float = 0.05,
     stages: Stages | None = None,
+    client: Any = None,
     report: Report = silent,
 ) -> LargeAudit:
     """Find the wrong labels of a table that is read in pieces.
@@ -299,6 +350,8 @@ def audit_table(
     stages : Stages or None, default=None
         Where finished stages are kept; by default in a temporary folder. The result reads from it, until
         `Stages.remove`.
+    client : distributed.Client or None, default=None
+        A Dask cluster that scores the pieces; by default this process does.
     report : callable, default=silent
         Called with the name of the stage and the fraction that is done.
 
@@ -310,7 +363,7 @@ def audit_table(
     level = check_share("false_alarm_rate", false_alarm_rate)
     stages = stages or Stages()
     judge = learn_judge(table, estimator, stages, report)
-    n_pieces = score_all(table, judge, stages, report=report)
+    n_pieces = score_all(table, judge, stages, client=client, report=report)
     return verdict_of(judge, stages, n_pieces, table.n_rows, level)
 
 
@@ -349,7 +402,7 @@ def verdict_of(judge: Judge, stages: Stages, n_pieces: int, n_rows: int, level: 
     for piece in scores(stages, n_pieces):
         odds = rule.odds(piece) if odds is None else odds + rule.odds(piece)
     assert odds is not None
-    rule = replace(rule, threshold=odds.threshold(level))
+    rule = rule.with_threshold(odds)
     sample = judge.scores(judge.sample.X, judge.sample.y)
     warnings = Audit.from_residuals(
         judge.sample.y,
