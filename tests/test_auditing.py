@@ -443,5 +443,16 @@ def test_a_shifted_day_is_found_in_a_table_ordered_by_time():
     assert result.is_label_issue[500:524].sum() >= 20
     assert result.is_label_issue.sum() <= 26
     assert any("ordered by 'when'" in remark for remark in result.remarks)
-    assert auditing.blocks_in_time(X.sample(frac=1, random_state=0)) == (None, ())
-    assert auditing.blocks_in_time(X[["x"]].to_numpy()) == (None, ())
+    assert auditing.blocks_in_time(X.sample(frac=1, random_state=0), y) == (None, ())
+    assert auditing.blocks_in_time(X[["x"]].to_numpy(), y) == (None, ())
+    assert auditing.blocks_in_time(X[:150], y[:150]) == (None, ())
+
+
+def test_a_drift_that_only_neighbours_show_leaves_random_folds():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({"when": pandas.date_range("2024-03-01", periods=600, freq="h")})
+    drift = 3 * np.cumsum(rng.normal(size=600)) / np.sqrt(20)
+    groups, remarks = auditing.blocks_in_time(X, drift + 0.1 * rng.normal(size=600))
+    assert groups is None
+    assert "--time when" in remarks[0]

@@ -3,6 +3,8 @@
 import doctest
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -143,6 +145,28 @@ def test_training_starts_again_if_a_worker_ends(client):
     thread.join()
     assert ended
     assert np.sqrt(np.mean((model.model_.predict(TABLE[COLUMNS]) - CLEAN) ** 2)) < 0.3
+
+
+def test_the_command_line_judges_pieces_on_a_cluster(client, tmp_path):
+    TABLE.to_parquet(tmp_path / "table.parquet")
+    settings = ("-t", "y", "--estimator", "trees", "--scale", "linear", "--members", "1", "--memory", "1MB")
+    for out, more in (("alone", ()), ("many", ("--dask", client.scheduler.address))):
+        command = [sys.executable, "-m", "levelhead", "audit", tmp_path / "table.parquet", *settings]
+        ran = subprocess.run(
+            [*command, "-o", tmp_path / out, *more], capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+    one, two = (pd.read_parquet(tmp_path / out / "labels.parquet") for out in ("alone", "many"))
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_an_address_without_a_scheduler_is_refused(tmp_path):
+    TABLE.head(100).to_csv(tmp_path / "table.csv", index=False)
+    command = [sys.executable, "-m", "levelhead", "audit", tmp_path / "table.csv", "-t", "y"]
+    where = ("--dask", "tcp://127.0.0.1:1", "-o", tmp_path / "out")
+    ran = subprocess.run([*command, *where], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "there is no Dask scheduler at tcp://127.0.0.1:1" in ran.stderr
 
 
 def test_mistakes_are_explained(client):

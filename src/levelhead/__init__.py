@@ -21,6 +21,7 @@ _HOME = {
     "GCPRegressor": "estimators",
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
+    "MultiTargetRegressor": "estimators",
     "Prediction": "prediction",
     "TabularRegressor": "estimators",
     "audit": "auditing",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
     from levelhead.estimators import GCPBoostingRegressor as GCPBoostingRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
+    from levelhead.estimators import MultiTargetRegressor as MultiTargetRegressor
     from levelhead.estimators import TabularRegressor as TabularRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
     from levelhead.metrics import predict_dist as predict_dist

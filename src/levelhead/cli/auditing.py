@@ -8,12 +8,11 @@ from levelhead import tables
 from levelhead._extras import needed
 from levelhead._rounding import with_noise
 from levelhead.cli import options, output, screen
+from levelhead.cli.formats import after_formats, formats_of
 from levelhead.cli.models import (
     about_table,
-    after_formats,
     estimator_text,
     fitted,
-    formats_of,
     note_about,
     rows_together,
     scale_text,
@@ -52,6 +51,7 @@ def audit(
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
     memory: options.Memory = None,
+    dask: options.Dask = None,
 ) -> None:
     """Find wrong labels in a table.
 
@@ -67,7 +67,7 @@ def audit(
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
     from levelhead.cli import large
 
-    if large.in_pieces(data, memory):
+    if large.in_pieces(data, memory, dask):
         large.refuse_options(group=group, time=time_column, time_budget=time_budget, model=fitted_model)
         large.audit(
             data,
@@ -84,6 +84,7 @@ def audit(
             members=members,
             seed=seed,
             memory=memory,
+            dask=dask,
             false_alarm_rate=false_alarm_rate,
             force=force,
             as_json=as_json,
@@ -112,7 +113,7 @@ def audit(
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     groups = rows_together(table, group, time_column, data)
     ordered = groups is None and known is None
-    groups, about_time = blocks_in_time(table.X) if ordered else (groups, ())
+    groups, about_time = blocks_in_time(table.X, table.y) if ordered else (groups, ())
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
     estimate = after_formats(model)  # the columns of the table have their meaning already
     verdict = judge(
@@ -160,12 +161,12 @@ def audit(
     _print_result(verdict, found, suspects, table, paths, as_json, estimator_text(model), scale_text(model))
 
 
-def _about_rows(verdict: levelhead.Audit) -> list[str]:
+def _about_rows(verdict: "levelhead.Audit") -> list[str]:
     """The remarks on rows that may belong together; that on the scale of the labels comes first, if there is one."""
     return list(verdict.remarks[0 if verdict.scale is None else 1 :])
 
 
-def _columns(table: tables.TrainingTable, excluded: list[str]) -> dict[str, Any]:
+def _columns(table: "tables.TrainingTable", excluded: list[str]) -> dict[str, Any]:
     """Columns in which segments are sought: inputs as the model reads them, others as they are in the file."""
     raw = {str(name): table.frame[name].to_numpy()[table.row - 1] for name in table.frame.columns}
     inputs = {str(name): table.X[name].to_numpy() for name in table.X.columns}
@@ -173,7 +174,7 @@ def _columns(table: tables.TrainingTable, excluded: list[str]) -> dict[str, Any]
 
 
 def _ranked(
-    verdict: levelhead.Audit, found: "Findings", table: tables.TrainingTable, id_column: str | None
+    verdict: "levelhead.Audit", found: "Findings", table: "tables.TrainingTable", id_column: str | None
 ) -> Any:
     """All labels, the most suspect first, with their rows in the file and what probably happened."""
     frame = verdict.to_frame().assign(**found.columns(table.row))
@@ -184,10 +185,10 @@ def _ranked(
 
 
 def _print_result(
-    verdict: levelhead.Audit,
+    verdict: "levelhead.Audit",
     found: "Findings",
     suspects: Any,
-    table: tables.TrainingTable,
+    table: "tables.TrainingTable",
     paths: tuple[Path, ...],
     as_json: bool,
     estimator: str,
@@ -252,7 +253,7 @@ def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, 
     return f"{given:,.10g}", with_noise(expected, std), with_noise(std, std), chance
 
 
-def _draw(verdict: levelhead.Audit, path: Path) -> None:
+def _draw(verdict: "levelhead.Audit", path: Path) -> None:
     needed("matplotlib", "a plot", "plot").use(
         "agg"
     )  # no window, and a picture of bounded size however many rows there are

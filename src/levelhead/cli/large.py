@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 _EVERY = 10.0  # seconds between two lines, if standard error is not a terminal
 _MOST_SUSPECT = 5000  # labels in the page
 _SAMPLED = 20_000  # further labels in the page
+_PATIENCE = "20s"  # for a connection to a cluster
 _LISTED = 1000  # flagged rows in JSON
 _EXPLAINED = 100
 
 
-def in_pieces(data: Path, memory: str | None) -> bool:
-    """Whether a table is too large for the memory that may be used."""
+def in_pieces(data: Path, memory: str | None, dask: str | None) -> bool:
+    """Whether a table is too large for the memory that may be used, or a cluster is to judge its pieces."""
+    if dask is not None:
+        return True
     from levelhead.large import needs_pieces
     from levelhead.large.memory import allowed_memory
 
@@ -58,6 +61,7 @@ def audit(
     members: int,
     seed: int,
     memory: str | None,
+    dask: str | None,
     false_alarm_rate: float,
     force: bool,
     as_json: bool,
@@ -79,14 +83,17 @@ def audit(
         **settings,
     )
     model = _unfitted(estimator, scale, members, seed)
-    with _kept_stages(out / "stages", table, model) as stages, _progress() as report:
-        result = audit_table(table, model, false_alarm_rate=false_alarm_rate, stages=stages, report=report)
-        with output.whole(*paths, force=force) as (page, labels, picture):
-            _write_labels(result, table, labels, lambda share: report("writing the labels", share))
-            found = _write_page(
-                result, table, page, lambda share: report("reading the rows to review", share)
+    with _kept_stages(out / "stages", table, model) as stages:
+        with _progress() as report, _client(dask) as client:
+            result = audit_table(
+                table, model, false_alarm_rate=false_alarm_rate, stages=stages, client=client, report=report
             )
-            _draw(result, picture)
+            with output.whole(*paths, force=force) as (page, labels, picture):
+                _write_labels(result, table, labels, lambda share: report("writing the labels", share))
+                found = _write_page(
+                    result, table, page, lambda share: report("reading the rows to review", share)
+                )
+                _draw(result, picture)
         _print_audit(result, table, found, paths, as_json)
     stages.remove()
 
@@ -106,6 +113,7 @@ def fit(
     members: int,
     seed: int,
     memory: str | None,
+    dask: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -126,8 +134,12 @@ def fit(
         **settings,
     )
     unfitted = _unfitted(estimator, scale, members, seed)
-    with _kept_stages(out.with_name(f"{out.name}.stages"), table, unfitted) as stages, _progress() as report:
-        model = fit_table(table, unfitted, stages=stages, report=report)
+    with (
+        _kept_stages(out.with_name(f"{out.name}.stages"), table, unfitted) as stages,
+        _progress() as report,
+        _client(dask) as client,
+    ):
+        model = fit_table(table, unfitted, stages=stages, client=client, report=report)
         with output.whole(out, force=force) as (partial,):
             levelhead.save(model, partial)
     stages.remove()
@@ -191,6 +203,21 @@ def _kept_stages(folder: Path, table: "LargeTable", model: Any) -> Iterator["Sta
     stages = Stages(folder, described)
     with ending.outcome(f"finished stages are kept in {folder}; the same command goes on from there"):
         yield stages
+
+
+@contextmanager
+def _client(address: str | None) -> Iterator[Any]:
+    """A client of a Dask cluster, if there is an address."""
+    if address is None:
+        yield None
+        return
+    distributed = needed("distributed", "--dask", "dask")
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ValueError(f"--dask: there is no Dask scheduler at {address} ({error})") from error
+    with client:
+        yield client
 
 
 @contextmanager
@@ -286,6 +313,7 @@ def _write_page(
         target=table.target,
         id_column=table.id_column,
         title=f"Labels of {table.target} in {table.path.name}",
+        file_name=table.path.name,
         remarks=(
             result.summary(),
             _about_pieces(table),

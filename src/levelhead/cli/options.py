@@ -203,6 +203,15 @@ Memory = Annotated[
         "a sample judge all rows, and trees learn from all of them.",
     ),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786: the table is read in pieces, which the cluster "
+        "judges.",
+    ),
+]
 Coverage = Annotated[
     float,
     typer.Option(

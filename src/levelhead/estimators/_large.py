@@ -22,9 +22,11 @@ from levelhead._extras import available
 from levelhead.audits import ContaminationEstimate
 from levelhead.estimators import _preparation, _sampling
 from levelhead.estimators._base import Unseen
+from levelhead.estimators._clock import Clock
 from levelhead.estimators._sampling import Piece, Sample
 from levelhead.estimators._types import FloatArray
 from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.estimators.trees.growing import stop_at_the_end
 from levelhead.tables.encoding import frames
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ SAMPLE_ROWS = 100_000
 PIECE_ROWS = 50_000
 _HELD_OUT = 0.05  # of all rows, and at most half of the sample
 _TAIL = 20.0  # α of the Student weight that a label keeps at least, as in the trees of smaller tables
+_JUDGE_TIME = 0.6  # share of a time limit for the judge
 _BATCH = 8192  # rows that LightGBM gets at a time
 
 
@@ -80,14 +83,17 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
     whole = Piece(table, np.asarray(y, dtype=np.float64), weight)
 
     sample = _sampling.draw(_sampling.sliced(whole, PIECE_ROWS), SAMPLE_ROWS, seed)
+    clock = Clock(getattr(model, "time_limit", None))
     judge = clone(model).set_params(random_state=seed)
+    if clock.limited:
+        judge.set_params(time_limit=_JUDGE_TIME * clock.left)
     judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
     trees = trees_of(judge, sample.rows, seed)
 
     def source() -> Iterator[Learnt]:
         return (learnt(judge, trees, piece, seed) for piece in _sampling.sliced(whole, PIECE_ROWS))
 
-    fitted = refitted(judge, trees, source, sample, seed)
+    fitted = refitted(judge, trees, source, sample, seed, clock)
     settings = model.get_params(deep=False)
     model.__dict__.update(vars(fitted) | settings)
 
@@ -107,7 +113,12 @@ def learnt(judge: Any, trees: "GCPBoostingRegressor", piece: Piece, seed: int) -
 
 
 def refitted(
-    judge: Any, trees: "GCPBoostingRegressor | None", source: Source, sample: Sample, seed: int
+    judge: Any,
+    trees: "GCPBoostingRegressor | None",
+    source: Source,
+    sample: Sample,
+    seed: int,
+    clock: Clock | None = None,
 ) -> Any:
     """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
 
@@ -117,7 +128,7 @@ def refitted(
     n = n_held_out(sample)
     if trees is None or sample.n_rows == len(sample.key) or n == 0:
         return copy.copy(judge)
-    forest, scores = _fitted_forest(judge, trees, source, sample, n, seed)
+    forest, scores = _fitted_forest(judge, trees, source, sample, n, seed, clock or Clock())
     return with_forest(judge, trees, forest, scores, sample.rows.take(np.arange(n)))
 
 
@@ -183,7 +194,13 @@ def trust_in(found: Unseen, separation: ContaminationEstimate) -> FloatArray:
 
 
 def _fitted_forest(
-    judge: Any, trees: "GCPBoostingRegressor", source: Source, sample: Sample, n: int, seed: int
+    judge: Any,
+    trees: "GCPBoostingRegressor",
+    source: Source,
+    sample: Sample,
+    n: int,
+    seed: int,
+    clock: Clock,
 ) -> tuple[Forest, list[float]]:
     """Trees of all rows but the held-out ones, and the error on these after each tree."""
     lgb = lightgbm()
@@ -215,7 +232,7 @@ def _fitted_forest(
         growth.n_trees,
         valid_sets=[table.create_valid(held_out.inputs, held_out.labels)],
         feval=error,
-        callbacks=[lgb.early_stopping(growth.patience, verbose=False)],
+        callbacks=[lgb.early_stopping(growth.patience, verbose=False), stop_at_the_end(clock)],
         keep_training_booster=True,
     )
     return Forest.of(booster, booster.best_iteration or growth.n_trees), scores

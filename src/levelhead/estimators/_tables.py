@@ -1,6 +1,6 @@
 """From any table to the inputs of a model: checks, columns of frames, gaps, categories, dates."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -58,6 +58,9 @@ class CheckedTable:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __getitem__(self, rows: Any) -> "CheckedTable":
+        return replace(self, values=self.values[rows])
 
 
 class TrainingTable(NamedTuple):

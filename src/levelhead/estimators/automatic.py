@@ -1,7 +1,6 @@
 """Networks and trees together, with weights by their errors on held-out rows."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit, Contributions
 from levelhead.estimators import _large, _preparation, _steps, combination, repeats
 from levelhead.estimators._base import FittedRegressor
+from levelhead.estimators._clock import TIME_LIMIT, VERBOSE, Clock
 from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
@@ -22,6 +22,7 @@ from levelhead.estimators._tables import CheckedTable, TableReader
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.combination import Combination, HeldOut
 from levelhead.estimators.networks.gcp import GCPRegressor
+from levelhead.estimators.networks.pace import epochs_within
 from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
@@ -30,6 +31,7 @@ from levelhead.tables.encoding import frames
 Fitted = GCPRegressor | GCPBoostingRegressor
 _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
 _ROWS_OF_MEAN = 10_000  # rows over which the disagreement of members is averaged
+_TIME_SHARES = (0.5, 0.5, 1.0)  # of the time that is left, for trees and both kinds of networks
 _WEIGHT_DECAY = 3e-3  # for piecewise-linear inputs; tuned on kc_house, diamonds, energy and concrete
 # Settings of the trees that choose the scale of the labels: 40 % less time than with the defaults, and the same choices
 # on kc_house, diamonds, energy and concrete with clean, replaced and swapped labels.
@@ -87,10 +89,15 @@ class AutoRegressor(FittedRegressor, TableReader):
     monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
         Signs of the effects of columns on the mean, as in `GCPBoostingRegressor`. With any sign, only trees are used,
         because networks cannot keep them.
+    time_limit : float or None, default=None
+        Approximate limit of the time of a fit, in seconds. The models then get fewer trees and epochs, and how many
+        depends on the machine. None is no limit.
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_jobs : int or None, default=-1
         Number of threads; -1 means all cores.
+    verbose : bool or int, default=False
+        Whether to write the progress to standard error.
 
     Attributes
     ----------
@@ -151,8 +158,10 @@ class AutoRegressor(FittedRegressor, TableReader):
         "n_members": [Whole(1)],
         "target_transform": TARGET_TRANSFORM,
         "monotonic_cst": ["array-like", dict, None],
+        "time_limit": TIME_LIMIT,
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
+        "verbose": VERBOSE,
     }
 
     def __init__(
@@ -161,14 +170,18 @@ class AutoRegressor(FittedRegressor, TableReader):
         *,
         target_transform: TargetTransform = "auto",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        time_limit: float | None = None,
         random_state: Seed = None,
         n_jobs: int | None = -1,
+        verbose: bool | int = False,
     ) -> None:
         self.n_members = n_members
         self.target_transform = target_transform
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
@@ -195,6 +208,7 @@ class AutoRegressor(FittedRegressor, TableReader):
             The fitted estimator.
         """
         self._validate_params()
+        clock = Clock(self.time_limit)
         X = frames.collected(X)
         values, labels, weight = self._checked(X, y, sample_weight, reset=True)
         table = self._shared(X, values)
@@ -230,15 +244,26 @@ class AutoRegressor(FittedRegressor, TableReader):
         if self.reason_:
             kinds = kinds[:1] if constrained else kinds[1:]
         self.estimators_ = kinds
-        self._fit_together(table, labels, weight, groups, cv)
-        for model in self.estimators_:
+        if clock.limited:
+            self._fit_in_turn(table, labels, weight, groups, cv, clock)
+        else:
+            self._fit_together(table, labels, weight, groups, cv)
+        for model in kinds:
             model._forget_optimizers()
         self._combine(table, labels, weight)
         return self
 
+    @staticmethod
+    def _limit_time(model: Fitted, table: CheckedTable, labels: FloatArray, clock: Clock) -> None:
+        """Let a model use the time of a clock: trees stop by themselves, networks get a number of epochs."""
+        if isinstance(model, GCPBoostingRegressor):
+            model.set_params(time_limit=max(clock.left, 1e-3))
+        else:
+            model.set_params(max_iter=epochs_within(model, table, labels, clock.left))
+
     def _kinds(self, seed: int) -> list[Fitted]:
         """The unfitted models, trees first."""
-        common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
+        common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs, "verbose": self.verbose}
         network: dict[str, Any] = {
             "n_members": self.n_members,
             "input_scaling": "piecewise",
@@ -251,6 +276,21 @@ class AutoRegressor(FittedRegressor, TableReader):
             GCPRegressor(**common, **network),
             GCPRegressor(**common, **network, activation="silu"),
         ]
+
+    def _fit_in_turn(
+        self,
+        X: CheckedTable,
+        y: FloatArray,
+        weight: FloatArray | None,
+        groups: Any,
+        cv: Any,
+        clock: Clock,
+    ) -> None:
+        """Fit the models one after the other, each within its part of the time; each judges the labels alone."""
+        shares = _TIME_SHARES[-len(self.estimators_) :]
+        for model, share in zip(self.estimators_, shares, strict=True):
+            self._limit_time(model, X, y, clock.part(share))
+            model.fit(X, y, weight, groups=groups, cv=cv)
 
     def _fit_together(
         self, X: CheckedTable, y: FloatArray, weight: FloatArray | None, groups: Any, cv: Any
@@ -330,7 +370,7 @@ class AutoRegressor(FittedRegressor, TableReader):
         counts = weight > 0
         weight = weight / weight[counts].mean()
         some = self._some_rows(counts)
-        rows = replace(X, values=X.values[some]) if isinstance(X, CheckedTable) else frames.take(X, some)
+        rows = frames.take(X, some)
         spread = [model.predict_dist(rows).latent.epistemic_var for model in self.estimators_]
         chance = [np.average(part, weights=weight[some]) for part in spread]
         return HeldOut(

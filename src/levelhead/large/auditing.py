@@ -15,6 +15,8 @@ from levelhead.large.pieces import LargeTable
 from levelhead.large.stages import Stages
 from levelhead.prediction import Transform
 
+__all__ = ["Counts", "LargeAudit", "Rows", "Rule", "audit_table", "residuals", "verdict_of"]
+
 FloatArray = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -332,6 +334,7 @@ def audit_table(
     *,
     false_alarm_rate: float = 0.05,
     stages: Stages | None = None,
+    client: Any = None,
     report: Report = silent,
 ) -> LargeAudit:
     """Find the wrong labels of a table that is read in pieces.
@@ -347,6 +350,8 @@ def audit_table(
     stages : Stages or None, default=None
         Where finished stages are kept; by default in a temporary folder. The result reads from it, until
         `Stages.remove`.
+    client : distributed.Client or None, default=None
+        A Dask cluster that scores the pieces; by default this process does.
     report : callable, default=silent
         Called with the name of the stage and the fraction that is done.
 
@@ -358,7 +363,7 @@ def audit_table(
     level = check_share("false_alarm_rate", false_alarm_rate)
     stages = stages or Stages()
     judge = learn_judge(table, estimator, stages, report)
-    n_pieces = score_all(table, judge, stages, report=report)
+    n_pieces = score_all(table, judge, stages, client=client, report=report)
     return verdict_of(judge, stages, n_pieces, table.n_rows, level)
 
 

@@ -17,7 +17,12 @@ from levelhead.large.stages import Stages
 
 
 def fit_table(
-    table: LargeTable, estimator: Any, *, stages: Stages | None = None, report: Report = silent
+    table: LargeTable,
+    estimator: Any,
+    *,
+    stages: Stages | None = None,
+    client: Any = None,
+    report: Report = silent,
 ) -> Pipeline:
     """Fit an estimator to a table that is read in pieces.
 
@@ -30,6 +35,8 @@ def fit_table(
         and its trees to all rows.
     stages : Stages or None, default=None
         Where finished stages are kept; by default in a temporary folder, which is removed.
+    client : distributed.Client or None, default=None
+        A Dask cluster that scores the pieces; by default this process does.
     report : callable, default=silent
         Called with the name of the stage and the fraction that is done.
 
@@ -42,7 +49,7 @@ def fit_table(
     judge = learn_judge(table, estimator, kept, report)
     sample = _sample_of(table, judge)
     trees = _trees(judge, sample, kept, table.seed)
-    n_pieces = score_all(table, judge, kept, trees=trees, report=report)
+    n_pieces = score_all(table, judge, kept, trees=trees, client=client, report=report)
     n_rows = sum(int((~np.isin(piece["given"], judge.codes)).sum()) for piece in scores(kept, n_pieces))
     report("fitting trees to all rows", 0.0)
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from levelhead._extras import needed
 from levelhead.auditing import without_codes
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators._base import Unseen
@@ -20,6 +21,7 @@ FloatArray = NDArray[np.float64]
 Report = Callable[[str, float], None]  # name of a stage, and the fraction that is done
 
 _ENOUGH = 0.8  # of the labels must be numbers
+_AHEAD = 2  # pieces that each worker of a cluster gets at a time
 
 
 def silent(stage: str, share: float) -> None:
@@ -144,7 +146,13 @@ def _fitted(estimator: Any, formats: TableFormats, X: Any, y: FloatArray) -> Pip
 
 
 def score_all(
-    table: LargeTable, judge: Judge, stages: Stages, *, trees: Any = None, report: Report = silent
+    table: LargeTable,
+    judge: Judge,
+    stages: Stages,
+    *,
+    trees: Any = None,
+    client: Any = None,
+    report: Report = silent,
 ) -> int:
     """Score every row with a label and keep the scores of each piece.
 
@@ -158,6 +166,8 @@ def score_all(
         Where the scores are kept; pieces that are there already are not scored again.
     trees : estimator or None, default=None
         Trees that are to be fitted to all rows; what they learn from each row is kept too.
+    client : distributed.Client or None, default=None
+        A Dask cluster that scores the pieces; by default this process does.
     report : callable, default=silent
         Called with the name of the stage and the fraction that is done.
 
@@ -166,12 +176,52 @@ def score_all(
     int
         Number of pieces.
     """
-    number = -1
-    for number, piece in enumerate(table.raw(lambda share: report("judging all rows", share))):
-        if stages.arrays(number) is None:
+    n_pieces = 0
+
+    def missing() -> Iterator[tuple[int, RawPiece]]:
+        nonlocal n_pieces
+        for number, piece in enumerate(table.raw(lambda share: report("judging all rows", share))):
+            n_pieces = number + 1
+            if stages.arrays(number) is None:
+                yield number, piece
+
+    if client is None:
+        for number, piece in missing():
             stages.keep(number, _scored(table, judge, piece, trees))
-    _refuse_few_labels(table, stages, number + 1)
-    return number + 1
+    else:
+        _score_on(client, table, (judge, trees), missing(), stages)
+    _refuse_few_labels(table, stages, n_pieces)
+    return n_pieces
+
+
+def _score_on(
+    client: Any,
+    table: LargeTable,
+    models: tuple[Judge, Any],
+    pieces: Iterator[tuple[int, RawPiece]],
+    stages: Stages,
+) -> None:
+    """Score pieces on a cluster, a few for each worker at a time; Dask repeats those of workers that end."""
+    distributed = needed("distributed", "a Dask cluster", "dask")
+    there = client.scatter(models, broadcast=True)
+    limit = _AHEAD * max(1, len(client.scheduler_info()["workers"]))
+    running: dict[Any, int] = {}
+
+    def finish_some() -> None:
+        for future in distributed.wait(list(running), return_when="FIRST_COMPLETED").done:
+            stages.keep(running.pop(future), future.result())
+
+    for number, piece in pieces:
+        running[client.submit(_scored_there, table, there, piece, pure=False)] = number
+        while len(running) >= limit:
+            finish_some()
+    while running:
+        finish_some()
+
+
+def _scored_there(table: LargeTable, models: tuple[Judge, Any], piece: RawPiece) -> dict[str, NDArray[Any]]:
+    judge, trees = models
+    return _scored(table, judge, piece, trees)
 
 
 def _scored(table: LargeTable, judge: Judge, piece: RawPiece, trees: Any) -> dict[str, NDArray[Any]]:

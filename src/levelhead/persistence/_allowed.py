@@ -125,7 +125,14 @@ _ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
     "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
 }
 ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {"input_scaling": "standard", "monotonic_cst": None, "n_outputs": 4, "target_transform": None}
+    {
+        "input_scaling": "standard",
+        "target_transform": None,
+        "monotonic_cst": None,
+        "n_outputs": 4,
+        "time_limit": None,
+        "verbose": False,
+    }
 )
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that

@@ -17,6 +17,7 @@ from levelhead.estimators import (
     CleanedRegressor,
     GCPBoostingRegressor,
     GCPRegressor,
+    MultiTargetRegressor,
     TabularRegressor,
 )
 from levelhead.estimators._base import AuditedRegressor
@@ -103,6 +104,15 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "comparison_": optional(of(Comparison)),
                 "chosen_": one_of("network", "trees", "both"),
                 "reason_": is_text,
+            },
+        ),
+        MultiTargetRegressor: (
+            "estimators_",
+            {
+                "estimators_": each(list, lambda model: hasattr(type(model), "predict"), 1),
+                "targets_": each(list, is_text, 1),
+                "n_features_in_": whole(1),
+                "_flat": of(bool),
             },
         ),
         TabularRegressor: ("pipeline_", {"pipeline_": of(Pipeline), "n_features_in_": whole(1)}),
@@ -261,6 +271,9 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
             and _judge_agrees(model)
             and (model._combination is None or len(model._combination.weights) == len(model.estimators_))
+        ),
+        MultiTargetRegressor: lambda model: (
+            len(model.targets_) == len(model.estimators_) and (len(model.targets_) == 1 or not model._flat)
         ),
         TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,

@@ -26,7 +26,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from levelhead.estimators import AutoRegressor, CleanedRegressor, TabularRegressor
+from levelhead.estimators import AutoRegressor, CleanedRegressor, MultiTargetRegressor, TabularRegressor
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._estimators import is_fitted
@@ -56,6 +56,10 @@ def run(model: Any) -> None:
         return
     if isinstance(model, TabularRegressor):
         run(getattr(model, "pipeline_", model.regressor))
+        return
+    if isinstance(model, MultiTargetRegressor):
+        for part in getattr(model, "estimators_", []):
+            run(part)
         return
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

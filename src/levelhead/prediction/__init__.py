@@ -3,6 +3,7 @@
 from levelhead.prediction.display import make_frame
 from levelhead.prediction.distribution import Distribution, Interval
 from levelhead.prediction.monotone import MonotoneTransform
+from levelhead.prediction.multiple import MultiPrediction
 from levelhead.prediction.prediction import Prediction
 from levelhead.prediction.transformed import TransformedPrediction
 from levelhead.prediction.transforms import LogTransform, Transform
@@ -13,6 +14,7 @@ __all__ = [
     "Interval",
     "LogTransform",
     "MonotoneTransform",
+    "MultiPrediction",
     "Prediction",
     "Transform",
     "TransformedPrediction",

@@ -245,7 +245,7 @@ def _renumber(data: dict[str, Any], place: Index, number: Index) -> None:
         "line": encoding.packed(place.astype(np.int32)),
     }
     data["all_labels"] = False
-    if data["table"] is not None:
+    if data.get("table") is not None:
         data["table"]["complete"] = False
 
 

@@ -1,5 +1,7 @@
 """The first lines of the page of an audit: the verdict, its numbers, and remarks."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ _PER_CENT = "\u00a0%"  # no line break before the sign
 
 def headline(audit: Audit) -> str:
     """Return the verdict in one line: how many labels are flagged."""
-    whole = getattr(audit, "counts", None)  # of a table of which the page shows a part
+    whole = _whole(audit)
     flagged = int(audit.is_label_issue.sum()) if whole is None else whole.flagged
     labels = f"{len(audit) if whole is None else whole.labels:,} labels"
     if flagged == 0:
@@ -33,9 +35,15 @@ def summary(audit: Audit) -> str:
 def tiles(audit: Audit, verdict: NDArray[np.uint8], n_rows: int | None) -> list[tuple[str, str]]:
     """Return the numbers below the verdict, with a label each; `n_rows` is the length of the table, if it is known."""
     trusted, doubtful, wrong = (int((verdict == kind).sum()) for kind in range(3))
-    noise, n, whole = float(np.median(audit.std)), len(audit), getattr(audit, "counts", None)
-    if whole is not None:  # of a table that the page shows a part of
-        n, trusted, doubtful, wrong, n_rows = whole.labels, whole.trusted, whole.in_doubt, whole.flagged, None
+    noise, n, whole = float(np.median(audit.std)), len(audit), _whole(audit)
+    if whole is not None:
+        n, n_rows, trusted, doubtful, wrong = (
+            whole.labels,
+            whole.rows,
+            whole.trusted,
+            whole.in_doubt,
+            whole.flagged,
+        )
     judged = (f"{n:,}", "labels judged") if n_rows is None else (f"{n:,} of {n_rows:,}", "rows judged")
     return [
         judged,
@@ -69,6 +77,11 @@ def remarks(audit: Audit, shown: int, most: int, log_scale: bool) -> list[str]:
             f"{hidden:,} labels that are not positive are left out of the figure with logarithmic axes."
         )
     return notes
+
+
+def _whole(audit: Audit) -> Any:
+    """The counts of the table that the audit is a part of (`levelhead.large.PartialAudit`); None if it is all of it."""
+    return getattr(audit, "counts", None)
 
 
 def _percent(share: float) -> str:

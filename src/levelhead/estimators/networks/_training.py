@@ -4,9 +4,8 @@ A subclass defines the loss (`_objective`), the initial outputs (`_robust_output
 (`_decode`).
 """
 
-import sys
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -22,6 +21,7 @@ from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
 from levelhead.estimators import _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
+from levelhead.estimators._clock import reporter
 from levelhead.estimators._constraints import (
     CONTAMINATION,
     N_JOBS,
@@ -338,9 +338,13 @@ class NetworkRegressor(AuditedRegressor):
             y=data.y,
             sample_weight=data.rows.weight,
             stopping=stopping,
-            callback=_report if self.verbose else None,
+            callback=self._report() if self.verbose else None,
             n_threads=n_threads(self),
         )
+
+    def _report(self) -> Callable[[engine.Progress], None]:
+        report = reporter(self)
+        return lambda at: report(f"network {at.network}, epoch {at.epoch}, loss {at.loss:.4f}")
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
         batch_size = self._batch_size(n_visits)
@@ -472,12 +476,4 @@ def _with_history(first: engine.Network, second: engine.Network) -> engine.Netwo
         best_epoch=first.epochs + second.best_epoch,
         loss_curve=np.concatenate([first.loss_curve, second.loss_curve]),
         score_curve=np.concatenate([first.score_curve, second.score_curve]),
-    )
-
-
-def _report(progress: engine.Progress) -> None:
-    print(  # noqa: T201
-        f"\rlevelhead: network {progress.network}, epoch {progress.epoch}, loss {progress.loss:.4f}   ",
-        end="",
-        file=sys.stderr,
     )
