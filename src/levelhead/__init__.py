@@ -13,6 +13,7 @@ __version__ = "0.2.0"
 _HOME = {
     "Audit": "audits",
     "AutoRegressor": "estimators",
+    "BaselineRegressor": "estimators",
     "BayesianBetaRegressor": "estimators",
     "BetaDivergenceRegressor": "estimators",
     "CleanedRegressor": "estimators",
@@ -21,14 +22,16 @@ _HOME = {
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
     "Prediction": "prediction",
+    "TabularRegressor": "estimators",
     "audit": "auditing",
     "load": "persistence",
     "predict_dist": "metrics",
+    "predict_interval": "metrics",
     "save": "persistence",
     "tabular_pipeline": "estimators",
 }
 
-_MODULES = ("contamination", "datasets", "metrics")
+_MODULES = ("contamination", "datasets", "metrics", "plots")
 
 __all__ = ["__version__", *sorted(_HOME)]
 
@@ -36,9 +39,11 @@ if TYPE_CHECKING:
     from levelhead import contamination as contamination
     from levelhead import datasets as datasets
     from levelhead import metrics as metrics
+    from levelhead import plots as plots
     from levelhead.auditing import audit as audit
     from levelhead.audits import Audit as Audit
     from levelhead.estimators import AutoRegressor as AutoRegressor
+    from levelhead.estimators import BaselineRegressor as BaselineRegressor
     from levelhead.estimators import BayesianBetaRegressor as BayesianBetaRegressor
     from levelhead.estimators import BetaDivergenceRegressor as BetaDivergenceRegressor
     from levelhead.estimators import CleanedRegressor as CleanedRegressor
@@ -46,8 +51,10 @@ if TYPE_CHECKING:
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
     from levelhead.estimators import GCPBoostingRegressor as GCPBoostingRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
+    from levelhead.estimators import TabularRegressor as TabularRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
     from levelhead.metrics import predict_dist as predict_dist
+    from levelhead.metrics import predict_interval as predict_interval
     from levelhead.persistence import load as load
     from levelhead.persistence import save as save
     from levelhead.prediction import Prediction as Prediction

@@ -21,19 +21,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.utils import _safe_indexing
 
 from levelhead.audits import Audit
-from levelhead.audits.dependence import find_dependence
+from levelhead.audits.audit import JudgedScale
+from levelhead.audits.dependence import find_dependence, time_order
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
+from levelhead.metrics.composition import inside, on_increasing_scale
+from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.frames import missing_cells
-from levelhead.tables.missing import codes
+from levelhead.tables.missing import label_codes
 
 _MOST_FINDINGS = 3  # about rows that may belong together, as remarks
 
-__all__ = ["Audit", "audit", "judge", "level_columns", "missing_cells", "time_blocks", "without_codes"]
+__all__ = [
+    "Audit",
+    "audit",
+    "blocks_in_time",
+    "judge",
+    "level_columns",
+    "missing_cells",
+    "time_blocks",
+    "without_codes",
+]
 
 
 def audit(
@@ -59,15 +72,16 @@ def audit(
     y : array-like of shape (n_samples,)
         Labels to check.
     estimator : estimator, pipeline or {"network", "trees", "auto"}, default=None
-        A levelhead estimator, or a pipeline that ends in one; it is cloned, not changed. A name chooses one with
-        `n_members` members. By default "auto", as on the command line.
+        A levelhead estimator, or a pipeline, search or `TransformedTargetRegressor` with one; it is cloned, not
+        changed. A name chooses one with `n_members` members. By default "auto", as on the command line.
     false_alarm_rate : float, default=0.05
         Largest expected share of clean labels among the flagged ones.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of at least 0 in the fit; every label is judged.
     groups : array-like of shape (n_samples,), default=None
         Rows with equal entries belong together, as visits of one patient: a label is then judged by models that have
-        seen no row of its group. `time_blocks` makes groups of rows that follow each other.
+        seen no row of its group. `time_blocks` makes groups of rows that follow each other. By default, blocks of time
+        if the rows are ordered by a column of dates (see `blocks_in_time`); otherwise every row stands for itself.
     cv : int, splitter or iterable, default=None
         Folds, as in scikit-learn. By default, they depend on the content of the rows, or on `groups`.
     target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default="auto"
@@ -110,10 +124,36 @@ def audit(
         )
     else:
         model = clone(estimator)
+    groups, about_time = blocks_in_time(X) if groups is None and cv is None else (groups, ())
     inputs, labels, given = without_codes(X, y, sample_weight=sample_weight, groups=groups, cv=cv)
     model.fit(inputs, labels, **fit_parameters(model, **given))
     independent = groups is None and cv is None
-    return judge(model, X, y, false_alarm_rate, check_rows=independent)
+    return judge(model, X, y, false_alarm_rate, check_rows=independent).with_remarks(*about_time)
+
+
+def blocks_in_time(X: Any) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """Blocks of rows that follow each other, if the rows of a table are ordered by a column of dates.
+
+    A model that has seen the hours before and after learns a shift of some hours and misses it, so such rows are judged
+    in blocks.
+
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_samples, n_features)
+        The table.
+
+    Returns
+    -------
+    tuple of ndarray or None, and tuple of str
+        Groups as of `time_blocks`, and a remark that says so; None and no remark if there is no such column.
+    """
+    found = None if frames.library(X) is None else time_order(level_columns(X))
+    if found is None:
+        return None, ()
+    name, times = found
+    return time_blocks(times), (
+        f"The rows are ordered by {name!r}, so labels were judged by models that have not seen neighbours in time.",
+    )
 
 
 def without_codes(X: Any, y: Any, **given: Any) -> tuple[Any, Any, dict[str, Any]]:
@@ -148,8 +188,7 @@ def _is_measurement(y: ArrayLike) -> NDArray[np.bool_]:
     if labels.ndim != 1 or labels.dtype.kind not in "iuf":
         return np.ones(labels.shape[:1], dtype=bool)  # the estimator says what is wrong
     values = labels.astype(np.float64)
-    found = codes({"y": values}).get("y", [])
-    return ~np.isin(values, [code.value for code in found])
+    return ~np.isin(values, label_codes(values))
 
 
 def judge(
@@ -192,25 +231,65 @@ def judge(
     TypeError
         If the model cannot audit.
     """
-    last = model[-1] if hasattr(model, "steps") else model
-    if not hasattr(last, "audit"):
-        raise TypeError(
-            f"{type(last).__name__} cannot audit; use a levelhead estimator with out_of_fold=True"
-        )
-    ready = X if last is model else model[:-1].transform(X)
-    result: Audit = last.audit(ready, y, false_alarm_rate)
-    if last is not model or getattr(
-        last, "_fills_gaps", False
-    ):  # by a step of the pipeline, or by the estimator
+    last, ready = _innermost(model, X)
+    result, last = _audited(last, ready, y, false_alarm_rate)
+    # Gaps are filled by a step of a pipeline, or by the estimator.
+    if ready is not X or getattr(last, "_fills_gaps", False):
         result = result.allowing_for(missing_cells(X))
     if result.index is None and hasattr(X, "iloc"):
         result = replace(result, index=np.asarray(X.index))
-    scale = [] if result.scale is None else [f"Labels were judged on a {last.target_transform_reason_}."]
+    scale = [] if result.scale is None else [f"Labels were judged on a {_reason(last, result.scale)}."]
     found = find_dependence(result.z, level_columns(X)) if check_rows else []
     texts = [finding.text(row_numbers) for finding in found[:_MOST_FINDINGS]]
     if len(found) > _MOST_FINDINGS:
         texts.append(f"{len(found) - _MOST_FINDINGS} weaker findings of this kind are left out.")
     return result.with_remarks(*_about_one_column(last), *scale, *texts)
+
+
+def _reason(model: Any, scale: JudgedScale) -> str:
+    """The scale and the reason for it, if the estimator has chosen it."""
+    if getattr(model, "target_transform_", None) is None:
+        return f"{scale.transform.name} scale"
+    return str(model.target_transform_reason_)
+
+
+def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
+    """The estimator inside searches and pipelines, and what it gets for X."""
+    inner = inside(model, X)
+    return (model, X) if inner is None else _innermost(*inner)
+
+
+def _audited(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float) -> tuple[Audit, Any]:
+    """The audit of an estimator, and the estimator that made it."""
+    if isinstance(model, TransformedTargetRegressor) and hasattr(model, "regressor_"):
+        return _audited_on_scale(model, X, y, false_alarm_rate)
+    if not hasattr(model, "audit"):
+        raise TypeError(
+            f"{type(model).__name__} cannot audit; use a levelhead estimator with out_of_fold=True"
+        )
+    return model.audit(X, y, false_alarm_rate), model
+
+
+def _audited_on_scale(model: Any, X: Any, y: ArrayLike, false_alarm_rate: float) -> tuple[Audit, Any]:
+    """The audit of the labels in the units of y, by an estimator of transformed labels."""
+    labels = np.asarray(y, dtype=np.float64)
+    last, ready = _innermost(model.regressor_, X)
+    result, last = _audited(
+        last, ready, model.transformer_.transform(labels[:, None]).ravel(), false_alarm_rate
+    )
+    judged = Prediction(result.judged.predicted, result.judged.std**2)
+    latent = judged if result.scale is None else TransformedPrediction(judged, result.scale.transform)
+    prediction, scale = on_increasing_scale(latent, model.transformer_)
+    in_units = Audit.from_residuals(
+        labels,
+        prediction.mean,
+        prediction.var,
+        alpha=result.alpha,
+        separation=result.separation,
+        false_alarm_rate=false_alarm_rate,
+        transform=scale,
+    )
+    return in_units, last
 
 
 def _about_one_column(model: Any) -> list[str]:

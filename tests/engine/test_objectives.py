@@ -92,7 +92,7 @@ def test_constants_are_checked():
         engine.gcp(alpha_floor=-0.1)
     with pytest.raises(ValueError, match="none may be negative"):
         baselines.evidential(-0.1)
-    with pytest.raises(ValueError, match="beta is 1.5"):
+    with pytest.raises(ValueError, match=r"beta is 1\.5"):
         baselines.beta_nll(1.5)
     with pytest.raises(ValueError, match="k is 0"):
         baselines.huber(0)

@@ -56,7 +56,7 @@ def test_the_level_of_the_test_is_five_percent():
 def test_holm_keeps_the_error_of_a_column():
     """Ten equal methods: without correction most columns lose a method by chance, with it one in twenty or fewer."""
     rng = np.random.default_rng(2)
-    columns = [{f"m{k}": dict(enumerate(rng.normal(size=20))) for k in range(10)} for _ in range(150)]
+    columns = [{f"m{k}": dict(enumerate(rng.normal(size=20))) for k in range(10)} for _ in range(100)]
     wrong = {
         rule: np.mean([len(best_methods(c, bold=rule)) < 10 for c in columns]) for rule in ("holm", "paper")
     }

@@ -1,6 +1,7 @@
 """`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to predictions."""
 
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import levelhead
 from levelhead import tables
 from levelhead.cli import options, output, screen
+from levelhead.tables import errors, schema
 
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _NO_ROWS: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "alpha")}
@@ -49,10 +51,34 @@ def fit(
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
     keep_out_of_fold: options.KeepOutOfFold = False,
+    memory: options.Memory = None,
 ) -> None:
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
+    from levelhead.cli import large
+
+    if large.in_pieces(data, memory):
+        large.refuse_options(group=group, time=time_column, time_budget=time_budget)
+        large.fit(
+            data,
+            target,
+            out,
+            id_column=id_column,
+            drop=drop or [],
+            keep=keep or [],
+            settings=options.number_settings(decimal, thousands, missing)
+            | {"allow_missing_labels": allow_missing_labels},
+            encoding=encoding,
+            estimator=estimator,
+            scale=scale,
+            members=members,
+            seed=seed,
+            memory=memory,
+            force=force,
+            as_json=as_json,
+        )
+        return
     table = tables.training_table(
         data,
         target,
@@ -124,13 +150,17 @@ def predict(
         output.whole(out, force=force) as (partial,),
         output.writer(partial) as write,
     ):
-        for piece in tables.pieces(data, progress=progress, encoding=encoding, sheet=sheet):
+        said: list[str] = []
+        for piece in tables.pieces(
+            data, progress=progress, encoding=encoding, sheet=sheet, remark=said.append
+        ):
             write(_prediction_frame(loaded, reader, piece, id_column, coverage, rows))
             rows += len(piece)
+    said += reader.remarks()
     if as_json:
-        screen.print_json({"rows": rows, "remarks": reader.remarks(), "files": [str(out)]})
+        screen.print_json({"rows": rows, "remarks": said, "files": [str(out)]})
         return
-    for remark in reader.remarks():
+    for remark in said:
         screen.note(remark)
     screen.print_line(f"Wrote {rows:,} predictions to {out}.")
 
@@ -169,7 +199,8 @@ def evaluate(
         return
     note_about(table)
     measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in result["measures"].items()]
-    screen.table(f"{len(table.y):,} rows", ["measure", "value", "meaning"], measures, words=[2])
+    title = f"{table.labels_judged:,} of {table.labels_given:,} labels"
+    screen.table(title, ["measure", "value", "meaning"], measures, words=[2])
     held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in result["coverage"]]
     screen.table("Coverage of the intervals", ["expected", "observed"], held)
     kept = [(f"{s:.0%}", f"{result['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
@@ -261,7 +292,9 @@ class _Reader:
         known = _formats(model)
         self._formats = known if known is None else known.rewritten(**settings)
         self._model, self._settings, self.data = model, settings, data
-        self._unreadable: dict[str, int] = {}
+        self._unreadable, self._iso_dates = Counter[str](), Counter[str]()
+        self._categories = _categories(model)
+        self._unknown: dict[str, Counter[str]] = {name: Counter() for name in self._categories}
 
     def inputs(self, piece: Any) -> Any:
         """The features of a chunk."""
@@ -269,15 +302,40 @@ class _Reader:
             self._formats = _formats_for(self._model, piece, self._settings, self.data)
         tables.choose(piece, list(self._formats.columns_), self.data)
         read = self._formats.convert(piece)
-        for name, places in read.unreadable.items():
-            self._unreadable[name] = self._unreadable.get(name, 0) + len(places)
+        self._iso_dates.update(read.iso_dates)
+        self._unreadable.update({name: len(places) for name, places in read.unreadable.items()})
+        for name, known in self._categories.items():
+            cells = read.frame[name].dropna()
+            self._unknown[name].update(cells[~cells.isin(known)])
         return read.frame
 
     def remarks(self) -> list[str]:
-        """One sentence for each column with cells that could not be read."""
-        return [
-            f"{name}: {n:,} cells that could not be read are missing" for name, n in self._unreadable.items()
-        ]
+        """What was assumed about cells unlike those of the fit, one sentence for each column."""
+        formats = {} if self._formats is None else self._formats.columns_
+        unread = (
+            f"{name}: {errors.counted(n, 'cell')} that could not be read are missing"
+            for name, n in self._unreadable.items()
+        )
+        iso = (schema.iso_remark(name, n, formats[name]) for name, n in self._iso_dates.items())
+        new = (
+            f"{name}: {errors.counted(found.total(), 'cell')} with categories that were not there in the fit: "
+            f"{errors.examples(list(found))}"
+            for name, found in self._unknown.items()
+            if found
+        )
+        return [*unread, *iso, *new]
+
+
+def _categories(model: Any) -> dict[str, set[Any]]:
+    """The columns of text that a model uses as categories, and those that it knows."""
+    last = model[-1] if hasattr(model, "steps") else model
+    first = next(iter(getattr(last, "estimators_", [last])))
+    described = getattr(first, "columns_", None)
+    return {
+        column.name: {*column.levels}
+        for column in (described.columns if described is not None else ())
+        if column.kind == "category" and all(isinstance(level, str) for level in column.levels)
+    }
 
 
 def _formats(model: Any) -> "tables.TableFormats | None":
@@ -303,8 +361,9 @@ def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -
     """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
     formats = tables.TableFormats(**settings).fit(inputs)
+    words = _categories(model)  # such as 01067, which is not the number 1067
     formats.columns_ = {
-        name: form._replace(kind="text") if form.date is not None else form
+        name: form._replace(kind="text") if form.date is not None or name in words else form
         for name, form in formats.columns_.items()
     }
     return formats

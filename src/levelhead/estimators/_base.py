@@ -14,21 +14,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead import metrics
-from levelhead.audits import (
-    LEAST_ROWS,
-    Audit,
-    ContaminationEstimate,
-    Contributions,
-    estimate_contamination,
-)
+from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, Contributions
 from levelhead.estimators import _preparation
 from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
+from levelhead.estimators._separating import calibrated_separation
 from levelhead.estimators._tables import Location, TableReader
 from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
-from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
+from levelhead.prediction.calibration import IDENTITY, Calibration
 
 
 class Decoded(NamedTuple):
@@ -333,14 +328,12 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         for name in ("oof_prediction_", "_unsaved_rows"):  # of an earlier fit to other rows
             self.__dict__.pop(name, None)
 
-    def _separate(self, z: FloatArray, variance: FloatArray) -> FloatArray:
-        """Learn calibration and share of wrong labels from out-of-fold residuals; return calibrated variances."""
+    def _separate(self, y: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """Learn calibration and share of wrong labels from out-of-fold predictions; return calibrated variances."""
         given = self.contamination
         known = None if given is None or given == "auto" else float(given)
-        self.calibration_ = calibrate(z, variance)
-        calibrated = self.calibration_(variance)
-        self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
-        return calibrated
+        self.calibration_, self.separation_ = calibrated_separation(y, mean, variance, known)
+        return self.calibration_(variance)
 
     def _predicted(self, decoded: Decoded, location: Location | None = None) -> Prediction:
         """Predictions in the units of y, with calibrated variances."""

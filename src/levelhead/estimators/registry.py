@@ -9,10 +9,12 @@ from sklearn.linear_model import LinearRegression
 from levelhead.estimators._types import Seed, TargetTransform
 from levelhead.estimators.automatic import AutoRegressor
 from levelhead.estimators.cleaned import CleanedRegressor
+from levelhead.estimators.networks.baselines import BaselineRegressor
 from levelhead.estimators.networks.bayes import BayesianBetaRegressor
 from levelhead.estimators.networks.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.networks.gaussian import GaussianRegressor
 from levelhead.estimators.networks.gcp import GCPRegressor
+from levelhead.estimators.tabular import TabularRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 
 Kind = Literal["auto", "network", "trees"]
@@ -56,10 +58,12 @@ REGISTRY = (
         CleanedRegressor,
         {"regressor": LinearRegression(), "auditor": GCPRegressor(max_iter=30)},
     ),
+    Entry(TabularRegressor, {"regressor": GCPRegressor(max_iter=30, random_state=0)}, extra="skrub"),
     Entry(GaussianRegressor),
     Entry(BetaDivergenceRegressor),
     Entry(GammaDivergenceRegressor),
     Entry(BayesianBetaRegressor),
+    Entry(BaselineRegressor, {"loss": "student", "max_iter": 200}),
 )
 _KINDS = {entry.kind: entry.cls for entry in REGISTRY if entry.kind is not None}
 

@@ -65,8 +65,8 @@ def beta_nll(y: ArrayLike, mu: ArrayLike, variance: ArrayLike, *, beta: float) -
 def faithful(y: ArrayLike, mu: ArrayLike, variance: ArrayLike) -> LossAndGradient:
     """½(y − μ)² − ln N(y; μ, V), with the gradient of the first term in μ and of the second in V.
 
-    The mean is that of least squares, whatever the variance. With a shared trunk the method also stops the gradient of V
-    there; networks with one trunk per output need no such rule.
+    The mean is that of least squares, whatever the variance. With a shared trunk the method also stops the gradient of
+    V there; networks with one trunk per output need no such rule.
 
     Parameters
     ----------

@@ -81,6 +81,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators.automatic.Comparison": None,
         "levelhead.estimators.combination.Combination": None,
         "levelhead.estimators.networks.embeddings.Embedding": None,
+        "levelhead.estimators.repeats.Repeats": None,
         "levelhead.prediction.conformal.ResidualShape": None,
         "levelhead.audits.audit.JudgedScale": None,
         "levelhead.prediction.LogTransform": None,
@@ -128,6 +129,7 @@ ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "input_scaling": "standard",
         "target_transform": None,
         "monotonic_cst": None,
+        "n_outputs": 4,
         "time_limit": None,
         "verbose": False,
     }

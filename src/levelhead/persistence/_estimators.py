@@ -5,23 +5,28 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from levelhead.audits import Audit
 from levelhead.audits.separation import ContaminationEstimate
 from levelhead.engine import Network
 from levelhead.estimators import (
     AutoRegressor,
+    BaselineRegressor,
     BayesianBetaRegressor,
     CleanedRegressor,
     GCPBoostingRegressor,
     GCPRegressor,
+    TabularRegressor,
 )
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
 from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks._training import NetworkRegressor
+from levelhead.estimators.networks.baselines import BASELINES
 from levelhead.estimators.networks.embeddings import Embedding
+from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._checks import (
@@ -67,7 +72,11 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
             "networks_",
             {**_PREDICTING, "networks_": each(list, of(Network), 1), "input_scale_": of(Scale, Embedding)},
         ),
-        GCPRegressor: ("networks_", {"variance": one_of("prognostic", "student")}),
+        GCPRegressor: ("networks_", {"n_outputs": whole(3, 5), "variance": one_of("prognostic", "student")}),
+        BaselineRegressor: (
+            "networks_",
+            {"loss": one_of(*BASELINES), "loss_parameter": optional(number(0, 1e140))},
+        ),
         BayesianBetaRegressor: (
             "networks_",
             {
@@ -96,6 +105,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "reason_": is_text,
             },
         ),
+        TabularRegressor: ("pipeline_", {"pipeline_": of(Pipeline), "n_features_in_": whole(1)}),
         TableFormats: (
             "columns_",
             {
@@ -122,6 +132,7 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
         "combination_": optional(of(Combination)),
         "judge_": lambda model: _are_fitted([model], GCPBoostingRegressor, GCPRegressor, AutoRegressor),
+        "repeats_": optional(of(Repeats)),
         "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
         "target_transform_": optional(is_scale),
         "target_transform_reason_": is_text,

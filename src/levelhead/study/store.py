@@ -316,7 +316,7 @@ class Store:
             "ORDER BY r.dataset, r.share, r.contamination, m.method, r.seed, r.digest"
         )
         return [
-            Row(*row, **_provenance(versions))
+            Row(*(*row, *_provenance(versions)))
             for digest, versions, *row in found
             if chosen is None or digest in chosen
         ]
@@ -489,12 +489,12 @@ def _parsed(line: dict[str, str]) -> Row:
     return Row(**{**given, **numbers, "seed": int(line["seed"])})  # type: ignore[arg-type]
 
 
-def _provenance(versions: str) -> dict[str, str]:
+def _provenance(versions: str) -> tuple[str, str, str]:
     """Processor, engine and versions of a run from what was stored with it."""
     stored: dict[str, str] = json.loads(versions)
     libraries = [f"{name} {number}" for name, number in stored.items() if name not in _NO_LIBRARY]
-    known = {name: stored.get(name, UNKNOWN) for name in ("processor", "engine")}
-    return {**known, "versions": ", ".join(libraries) or UNKNOWN}
+    processor, engine = (stored.get(name, UNKNOWN) for name in ("processor", "engine"))
+    return processor, engine, ", ".join(libraries) or UNKNOWN
 
 
 def _digests(specs: Iterable[Spec] | None) -> Collection[str] | None:

@@ -76,8 +76,8 @@ def test_a_candidate_that_fails_cannot_win(tmp_path):
 
 
 def test_only_methods_with_a_grid():
-    with pytest.raises(ValueError, match="no search for 'Gaussian'"):
-        search("Gaussian", "yacht", "never-made.db")
+    with pytest.raises(ValueError, match="no search for 'EnsGCP'"):
+        search("EnsGCP", "yacht", "never-made.db")
 
 
 def test_beta_bayes_has_a_grid_of_its_own():

@@ -2,11 +2,13 @@
 
 import typer
 
-from levelhead.cli.study.experiments import beyond, corrections, search
-from levelhead.cli.study.results import compare, export, figure, page, table
+from levelhead.cli import flags
+from levelhead.cli.study.experiments import beyond, corrections, floors, search
+from levelhead.cli.study.results import compare, export, figure, page, table, verify
 from levelhead.cli.study.running import run, slice_, status
 
 study_app = typer.Typer(
+    cls=flags.Group,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -51,7 +53,15 @@ _EXAMPLES = {
             "levelhead study page --from results/table1.csv --curves results/retention_curves.csv --out study.html"
         ],
     ),
+    "verify": (
+        verify,
+        [
+            "levelhead study verify results/table1.csv --sample 20",
+            "levelhead study verify results/tuned.csv --hyperparameters results/grid_search.csv --datasets yacht",
+        ],
+    ),
     "beyond": (beyond, ["levelhead study beyond --datasets boston,concrete,yacht --splits 10 --jobs 2"]),
+    "floors": (floors, ["levelhead study floors --datasets yacht --splits 15 --jobs 2"]),
     "corrections": (corrections, ["levelhead study corrections --out results/variance_corrections.csv"]),
     "search": (
         search,
@@ -65,4 +75,4 @@ _EXAMPLES = {
 
 for name, (command, examples) in _EXAMPLES.items():
     epilog = "\n\n".join(["Examples:", *(f"`{line}`" for line in examples)])
-    study_app.command(name, epilog=epilog)(command)
+    study_app.command(name, cls=flags.Command, epilog=epilog)(command)

@@ -72,6 +72,38 @@ def search(
 
 
 @screen.command
+def floors(
+    datasets: study_options.Datasets = None,
+    contamination: study_options.Contamination = None,
+    methods: study_options.ShownMethods = None,
+    splits: study_options.FloorSplits = 30,
+    floor: study_options.Floor = 0.006,
+    store: study_options.StoreFile = Path("floors.db"),
+    backend: study_options.Backend = "processes",
+    dask: study_options.Dask = None,
+    jobs: study_options.Jobs = -1,
+    as_json: options.Json = False,
+) -> None:
+    """Run Beta and Gamma with the paper's settings and a floor of their variance.
+
+    The floor was found by looking at the paper's results on Yacht. It is judged on the last 30 of the 50 splits, on
+    which it was not chosen, and on other data sets.
+    """
+    from levelhead.study.paper import floors as study
+    from levelhead.study.paper.table1 import CONTAMINATIONS
+
+    chosen = selection.select(datasets, contamination, methods)
+    specs = study.floor_specs(
+        chosen.datasets or study.DATASETS,
+        CONTAMINATIONS if chosen.contamination is None else chosen.contamination,
+        chosen.methods or study.METHODS,
+        study.JUDGED[:splits],
+        floor,
+    )
+    print_summary(run_missing(list(specs), store, dask or backend, jobs), store, as_json)
+
+
+@screen.command
 def corrections(
     out: study_options.OutFile,
     draws: study_options.Draws = 50,
@@ -108,7 +140,7 @@ def _searches(datasets: Sequence[str] | None, methods: Sequence[str]) -> list[tu
         (dataset, method)
         for dataset in datasets or DATASETS
         for method in methods
-        if datasets is not None or (method, dataset) in PAPER
+        if datasets is not None or method != "Beta_Bayes" or (method, dataset) in PAPER
     ]
 
 

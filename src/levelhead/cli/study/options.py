@@ -25,7 +25,9 @@ Methods = Annotated[
     typer.Option(
         "--methods",
         metavar="NAME,…",
-        help="Methods, separated by commas; default: those of Table 1. GCPBoost and EnsGCPBoost are boosted trees.",
+        help="Methods, separated by commas; default: those of Table 1. GCPBoost and EnsGCPBoost are boosted trees, "
+        "GCP3 is GCP with three outputs; BetaNLL, Faithful, Natural, Evidential, Huber, Student and their ensembles "
+        "(Ens…) are other methods.",
     ),
 ]
 ShownMethods = Annotated[
@@ -34,7 +36,11 @@ ShownMethods = Annotated[
 ]
 SearchedMethods = Annotated[
     list[str] | None,
-    typer.Option("--methods", metavar="NAME,…", help="GCP, Beta, Gamma, Beta_Bayes; default: all but GCP."),
+    typer.Option(
+        "--methods",
+        metavar="NAME,…",
+        help="GCP, Beta, Gamma, Beta_Bayes, Gaussian, GCP3, BetaNLL, …; default: Beta, Gamma and Beta_Bayes.",
+    ),
 ]
 ShownContamination = Annotated[
     list[str] | None,
@@ -44,10 +50,18 @@ ShownContamination = Annotated[
         help="Shares of wrong labels to show, from 0 to 1; default: all.",
     ),
 ]
-Splits = Annotated[int, typer.Option("--splits", min=1, max=50, help="Number of splits, at most 50.")]
+Splits = Annotated[
+    int, typer.Option("--splits", metavar="N", min=1, max=50, help="Number of splits, at most 50.")
+]
 FirstSplits = Annotated[
     int | None,
-    typer.Option("--splits", min=1, max=50, help="Use only the first N of the 50 splits; default: all runs."),
+    typer.Option(
+        "--splits",
+        metavar="N",
+        min=1,
+        max=50,
+        help="Use only the first N of the 50 splits; default: all runs.",
+    ),
 ]
 Kind = Annotated[
     str,
@@ -74,7 +88,9 @@ Dask = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Address of a Dask scheduler, such as tcp://host:8786."),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=-1, help="Number of workers; -1: one per core.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", min=-1, help="Number of workers; -1: one per core.")
+]
 Measure = Annotated[
     list[str] | None,
     typer.Option(
@@ -97,6 +113,15 @@ BoldRule = Annotated[
         help="Tests behind the bold: holm (corrected for their number) or paper (not corrected, as in the paper).",
     ),
 ]
+FloorSplits = Annotated[
+    int, typer.Option("--splits", min=1, max=30, help="Use only the first N of the 30 splits of this study.")
+]
+Floor = Annotated[
+    float, typer.Option("--floor", min=1e-9, help="Floor of the variance, in variances of the clean labels.")
+]
+ResultsFile = Annotated[Path, typer.Argument(metavar="CSV", help="File written by `study export`.")]
+SampleSize = Annotated[int, typer.Option("--sample", min=2, help="Number of runs, chosen at random.")]
+SampleSeed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random choice.")]
 OutFile = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")]
 Failures = Annotated[
     bool, typer.Option("--failures", help="Show the last traceback of each data set and method.")
@@ -146,9 +171,12 @@ OnTestRows = Annotated[
     ),
 ]
 Epochs = Annotated[
-    int | None, typer.Option("--epochs", min=1, help="Number of epochs; default: as in the paper.")
+    int | None,
+    typer.Option("--epochs", metavar="N", min=1, help="Number of epochs; default: as in the paper."),
 ]
-Draws = Annotated[int, typer.Option("--draws", min=1, help="Number of synthetic data sets to draw.")]
+Draws = Annotated[
+    int, typer.Option("--draws", metavar="N", min=1, help="Number of synthetic data sets to draw.")
+]
 CurvesRead = Annotated[
     Path | None, typer.Option("--curves", metavar="CSV", help="Curves written by `study export --curves`.")
 ]

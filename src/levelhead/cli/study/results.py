@@ -1,4 +1,4 @@
-"""`levelhead study table`, `compare`, `figure`, `export` and `page`: from stored results only."""
+"""`levelhead study table`, `compare`, `figure`, `export` and `page`, from stored results; `verify` runs some again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -192,6 +192,64 @@ def page(
     with output.whole(out, force=force) as (partial,):
         study_report(rows, partial, chosen.matching(found) if found else [], title="Reproduction of Table 1")
     _wrote(out, as_json)
+
+
+@screen.command
+def verify(
+    results: study_options.ResultsFile,
+    sample: study_options.SampleSize = 20,
+    seed: study_options.SampleSeed = 0,
+    datasets: study_options.Datasets = None,
+    contamination: study_options.ShownContamination = None,
+    methods: study_options.ShownMethods = None,
+    kind: study_options.Kind = "replaced",
+    hyperparameters: study_options.ChoicesRead = None,
+    label: study_options.Label = None,
+    as_json: options.Json = False,
+) -> None:
+    """Run a random sample of stored results again, and say what agrees.
+
+    Runs of the same engine must be the same to the seven digits of the file. Others are tested for a systematic
+    difference. Exit code 1 if the results are not reproduced.
+    """
+    from levelhead.study import verification
+    from levelhead.study.store import read_csv
+
+    chosen = selection.select(datasets, contamination, methods, kind)
+    rows = chosen.matching(read_csv(results))
+    specs = selection.reproducing(chosen, rows, selection.settings(hyperparameters, label))
+    wanted = verification.sample(rows, specs, sample, seed)
+    lines = []
+    with screen.bar("running") as progress:
+        for line in verification.verify(rows, wanted):
+            lines.append(line)
+            progress(len(lines) / len(wanted))
+    found = verification.Verification(tuple(lines), verification.engine_of_today())
+    if as_json:
+        screen.print_json(_verification(found))
+    else:
+        screen.table(
+            str(results), ["", "RMSE stored", "today", "AUC stored", "today", "same"], map(_verified, lines)
+        )
+        screen.print_line(f"\n{found}")
+    if not found.sound:
+        raise typer.Exit(screen.CANNOT)
+
+
+def _verified(line: Any) -> tuple[str, ...]:
+    row = line.row
+    name = f"{row.dataset}, λ = {100 * row.contamination:g} %, {row.method}, {row.seed}"
+    numbers = (f"{value:.7g}" for value in (row.rmse, line.rmse, row.auc, line.auc))
+    return (name, *numbers, "yes" if line.same else "no")
+
+
+def _verification(found: Any) -> dict[str, Any]:
+    lines = [
+        {**line.row._asdict(), "rmse_today": line.rmse, "auc_today": line.auc, "same": line.same}
+        for line in found.lines
+    ]
+    counts = {"n_same": found.n_same, "n_broken": found.n_broken, "sound": found.sound}
+    return {**counts, "p_values": dict(found.p_values), "engine": found.engine, "runs": lines}
 
 
 def _wrote(out: Path, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,12 @@ class Selection:
         )
 
     def known_methods(self) -> tuple[str, ...]:
-        """Methods of Table 1 or of trees; all of Table 1 if none is named."""
+        """Methods of Table 1, of trees, or others; all of Table 1 if none is named."""
         from levelhead.study.paper import table1
         from levelhead.study.paper import trees as boosting
 
-        return check_names("--methods", self.methods or table1.METHODS, (*table1.METHODS, *boosting.METHODS))
+        known = (*table1.METHODS, *boosting.METHODS, *table1.OTHER_METHODS)
+        return check_names("--methods", self.methods or table1.METHODS, known)
 
     def matching(self, rows: Iterable[Any]) -> list[Any]:
         """The stored rows that match this selection."""
@@ -67,6 +68,25 @@ class Selection:
                 f"kinds {kinds}"
             )
         return found
+
+
+def reproducing(chosen: Selection, rows: Iterable[Any], more: Mapping[str, Any]) -> list[Any]:
+    """The specs of Table 1, trees and others that may have produced rows; GCP_St is a reading of GCP."""
+    from levelhead.study.paper.table1 import METHODS, OTHER_METHODS, SEEDS
+    from levelhead.study.paper.trees import METHODS as TREES
+
+    stored = list(rows)
+    label = more.get("label", "{method}")
+    known = (*METHODS, *OTHER_METHODS, *(() if more else TREES))
+    here = tuple(name for name in known if label.format(method=name) in {row.method for row in stored})
+    shares = tuple(sorted({row.contamination for row in stored}))
+    named = replace(
+        chosen,
+        methods=here or None,
+        contamination=shares,
+        datasets=tuple(dict.fromkeys(row.dataset for row in stored)),
+    )
+    return named.specs(len(SEEDS), **more)
 
 
 def select(

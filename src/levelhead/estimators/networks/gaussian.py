@@ -5,7 +5,7 @@ from dataclasses import replace
 from levelhead import engine
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 
-_LARGEST_GRADIENT = (
+LARGEST_GRADIENT = (
     1e12  # far above usual gradients; the square of a larger one would overflow in the optimizer
 )
 
@@ -123,4 +123,4 @@ class GaussianRegressor(GaussianMembers):
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
         """With a bound on the gradient, which grows with the square of the error of a wrong label."""
-        return replace(super()._recipe(n_visits, epochs), clip=_LARGEST_GRADIENT)
+        return replace(super()._recipe(n_visits, epochs), clip=LARGEST_GRADIENT)

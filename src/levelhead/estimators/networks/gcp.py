@@ -1,10 +1,11 @@
 """The gradient conjugate prior network: robust mean and variance of the clean labels."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import ClassVar, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Options, StrOptions
 
 from levelhead import engine
 from levelhead.estimators._base import Decoded
@@ -30,6 +31,7 @@ from levelhead.theory.student import prognostic_variance, student_variance
 
 _ALPHA_FLOOR = 0.1  # the paper's
 _BETA_FLOOR = 1e-6  # keeps σ positive: residuals of exactly 0 must not make the likelihood unbounded
+_SIGMA_FLOOR = 2 * _BETA_FLOOR  # σ = 2β at ν = 1
 _FIRST_ALPHA = 1.0  # small: outliers have little weight from the first step on
 
 
@@ -76,6 +78,10 @@ class GCPRegressor(NetworkRegressor):
     contamination : float, "auto" or None, default="auto"
         Share of wrong labels, from 0 to below 1. "auto" estimates it. With a number or "auto", the variance is
         calibrated on out-of-fold residuals, which needs `out_of_fold=True`. With None, it is not calibrated.
+    n_outputs : {3, 4}, default=4
+        Number of quantities that a network predicts: 4 are m, ν, α, β, as in the paper; 3 are m, α, σ, the parameters
+        of Student's t itself (end of Appendix A). Both describe the same distributions; with 3 a fit takes less time,
+        and follows another path to the solution.
     variance : {"prognostic", "student"}, default="prognostic"
         Variance to predict: "prognostic" for the clean labels, equation (6); "student" for all labels with the wrong
         ones, equation (9).
@@ -159,6 +165,7 @@ class GCPRegressor(NetworkRegressor):
 
     _parameter_constraints: ClassVar[Constraints] = {
         **NetworkRegressor._parameter_constraints,
+        "n_outputs": [Options(Integral, {3, 4})],
         "variance": [StrOptions({"prognostic", "student"})],
     }
 
@@ -179,6 +186,7 @@ class GCPRegressor(NetworkRegressor):
         n_members: int = 1,
         out_of_fold: bool = True,
         contamination: Contamination = "auto",
+        n_outputs: Literal[3, 4] = 4,
         variance: Literal["prognostic", "student"] = "prognostic",
         target_transform: TargetTransform = None,
         target_scaling: TargetScaling = "robust",
@@ -207,6 +215,7 @@ class GCPRegressor(NetworkRegressor):
         self.n_members = n_members
         self.out_of_fold = out_of_fold
         self.contamination = contamination
+        self.n_outputs = n_outputs
         self.variance = variance
         self.target_transform = target_transform
         self.target_scaling = target_scaling
@@ -223,21 +232,28 @@ class GCPRegressor(NetworkRegressor):
 
     @property
     def _objective(self) -> engine.Objective:
+        if self.n_outputs == 3:
+            return engine.gcp_direct(alpha_floor=_ALPHA_FLOOR, sigma_floor=_SIGMA_FLOOR)
         return engine.gcp(alpha_floor=_ALPHA_FLOOR, beta_floor=_BETA_FLOOR)
 
     @property
     def _robust_outputs(self) -> tuple[float, ...]:
-        """M = 0, ν = 1, α = 1, and β such that the prognostic variance is 1, in scaled units."""
+        """M = 0, α = 1, and σ such that the prognostic variance is 1, in scaled units; with four outputs ν = 1."""
         sigma = float(alpha_minus_A(_FIRST_ALPHA))  # eq. (6)
-        beta = sigma / 2  # eq. (4) at ν = 1
-        return (0.0, raw(1.0), raw(_FIRST_ALPHA - _ALPHA_FLOOR), raw(beta - _BETA_FLOOR))
+        alpha = raw(_FIRST_ALPHA - _ALPHA_FLOOR)
+        if self.n_outputs == 3:
+            return (0.0, alpha, raw(sigma - _SIGMA_FLOOR))
+        return (0.0, raw(1.0), alpha, raw(sigma / 2 - _BETA_FLOOR))  # eq. (4) at ν = 1
 
     def _decode(self, outputs: FloatArray) -> Decoded:
-        m, o_nu, o_alpha, o_beta = np.moveaxis(outputs, -1, 0)
-        nu = softplus(o_nu)
+        if self.n_outputs == 3:
+            m, o_alpha, o_sigma = np.moveaxis(outputs, -1, 0)
+            sigma = softplus(o_sigma) + _SIGMA_FLOOR
+        else:
+            m, o_nu, o_alpha, o_beta = np.moveaxis(outputs, -1, 0)
+            nu = softplus(o_nu)
+            sigma = (softplus(o_beta) + _BETA_FLOOR) * (nu + 1) / nu  # eq. (4)
         alpha = softplus(o_alpha) + _ALPHA_FLOOR
-        beta = softplus(o_beta) + _BETA_FLOOR
-        sigma = beta * (nu + 1) / nu  # eq. (4)
         return Decoded(m, prognostic_variance(alpha, sigma), alpha, sigma)
 
     def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
 from levelhead.audits import LEAST_ROWS, Contributions
-from levelhead.estimators import _large, _out_of_fold, _preparation
+from levelhead.estimators import _large, _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
 from levelhead.estimators._clock import TIME_LIMIT, VERBOSE, Clock, reporter
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
@@ -22,6 +22,7 @@ from levelhead.estimators._contributions import names, scale_name
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting
 from levelhead.estimators._preparation import Rows, Scale
+from levelhead.estimators._steps import FirstStep, Steps
 from levelhead.estimators._tables import CheckedTable, Location, TrainingTable
 from levelhead.estimators._types import (
     Constraints,
@@ -252,16 +253,22 @@ class GCPBoostingRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        steps = self._fit_steps(X, y, sample_weight, groups, cv)
+        _steps.first(steps)
+        _steps.finish(steps)
+        return self
+
+    def _fit_steps(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> Steps:
         self._validate_params()
         lightgbm()
         clock = Clock(self.time_limit)
-        given = frames.collected(X)
-        X, y, weight = self._checked(given, y, sample_weight, reset=True)
+        source = frames.collected(X)
+        X, y, weight = self._checked(source, y, sample_weight, reset=True)
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
         if _large.applies(X, len(y), groups, cv):
-            _large.fit(self, given, y, weight, seed)
-            return self
+            _large.fit(self, source, y, weight, seed)
+            return
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
         y = self._unrounded(X, y, rows)
@@ -281,14 +288,19 @@ class GCPBoostingRegressor(AuditedRegressor):
                 growing.grow, inputs, labels, given, table.folds.at(visits), seed=seed, by_fold=learnt.by_fold
             )
             grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups, clock)
-            weight = given * self._label_weights(labels, grown, calibrated)
+            wrong = self._wrong(labels, grown, calibrated)
+            if wrong is not None:
+                left = clock.left if clock.limited else None
+                judged = yield self._first_step(table, grown, wrong)
+                clock = Clock(left)  # without the time that other models took in between
+                wrong = wrong if judged is None else judged[visits]
+            weight = given * self._label_weights(labels, grown, wrong)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
         self.mean_forests_ = self._members(inputs, labels, weight, growth, grown.n_passes, seed, clock)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         self.feature_importances_ = self._importances(table, learnt, weight)
         if rows.n_groups >= LEAST_ROWS:
             self._predict_training_rows(learnt.inputs, visits, grown, self._held_out_location(table))
-        return self
 
     def _predict_table(self, X: Table) -> Prediction:
         mean, trees = self._sums(self._inputs(X))
@@ -441,12 +453,11 @@ class GCPBoostingRegressor(AuditedRegressor):
         z = labels - grown.mean
         if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
             return grown, None
-        calibrated = self._separate(z, self._fold_variance(grown))
-        many_wrong = self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG
-        if many_wrong:
+        calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
+        if self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG:
             larger = replace(growth, rows_in_scale_leaf=_MORE_SCALE_ROWS)
             grown = grow(growth=larger, clock=clock.part(_FOLDS_TIME))
-            calibrated = self._separate(labels - grown.mean, self._fold_variance(grown))
+            calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
         return grown, calibrated
 
     def _fold_variance(self, grown: Grown) -> FloatArray:
@@ -454,14 +465,31 @@ class GCPBoostingRegressor(AuditedRegressor):
         variance: FloatArray = self._decoded(grown.mean[None], log_s, grown.shape).variance[0]
         return variance
 
-    def _label_weights(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray:
-        """Weight of each label in the members' trees."""
-        z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
+    def _wrong(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray | None:
+        """Probability that each label is wrong; None if no share of wrong labels was estimated."""
         if self.separation_ is None or calibrated is None:
+            return None
+        return self.separation_.probability(labels - grown.mean, calibrated)
+
+    def _first_step(self, table: TrainingTable, grown: Grown, wrong: FloatArray) -> FirstStep:
+        """What the fold models predict for the labels, before the members are trained."""
+        visits, location = table.rows.index, self._held_out_location(table)
+        mean, variance, quality = np.full((3, len(table.labels)), np.nan)
+        latent = self._latent(
+            self._decoded(grown.mean[None], grown.shape.log_scale(grown.trees), grown.shape), None
+        )
+        mean[visits], variance[visits], quality[visits] = latent.mean, latent.var, 1 - wrong
+        if location is not None:
+            mean, variance = mean + location.mean, variance + location.variance
+        return FirstStep(table.labels, mean, variance, quality)
+
+    def _label_weights(self, labels: FloatArray, grown: Grown, wrong: FloatArray | None) -> FloatArray:
+        """Weight of each label in the members' trees, from the probability that it is wrong."""
+        z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
+        if wrong is None:
             return growing.residual_ratios(z, log_s, alpha).near
-        right = 1 - self.separation_.probability(z, calibrated)
         # Trees fit single labels, so the probability is squared, and outliers get less weight in any case.
-        return right * right * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
+        return (1 - wrong) ** 2 * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
 
     def _members(
         self,

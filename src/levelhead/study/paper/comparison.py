@@ -72,7 +72,7 @@ def compared(rows: Iterable[Row]) -> list[Compared]:
     """Compare all cells that are in both tables.
 
     The standard error is that of the difference of two independent means: the paper's over 50 splits and ours, with the
-    rounding of the paper's two decimals. A cell with one split of ours takes the standard deviation of the paper for both.
+    rounding of the paper's two decimals. A cell with one split of ours takes the paper's standard deviation for both.
 
     Parameters
     ----------

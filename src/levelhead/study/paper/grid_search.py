@@ -21,7 +21,8 @@ import numpy as np
 from levelhead._deprecated import renamed_argument, renamed_value
 from levelhead.study.paper.table1 import (
     BATCH_SIZE,
-    PAPER,
+    DIRECT,
+    OTHERS,
     SEEDS,
     TEST_SIZE,
     BayesHyperparameters,
@@ -29,6 +30,7 @@ from levelhead.study.paper.table1 import (
     Hyperparameters,
     paper_network,
     recipe,
+    settings_of,
 )
 from levelhead.study.running import run_study
 from levelhead.study.specs import Spec
@@ -45,7 +47,8 @@ _OLD_COLUMNS = (  # of the file that version 0.1 wrote
     *("method", "dataset", "judged_by", "n_splits", "score"),
     *("learning_rate", "dropout", "epochs", "robustness", "noise_std"),
 )
-SEARCHED = ("GCP", "Beta", "Gamma", "Beta_Bayes")
+SEARCHED = ("GCP", "Beta", "Gamma", "Beta_Bayes", "Gaussian", DIRECT, *OTHERS)
+_WITH_ROBUSTNESS = ("Beta", "Gamma")  # the second stage is theirs
 Candidate = Hyperparameters | BayesHyperparameters
 
 
@@ -69,15 +72,15 @@ def first_stage(method: str, dataset: str) -> list[Candidate]:
     """Candidates of the first stage: learning rate × dropout at β = γ = 1; for Beta_Bayes, β × noise std."""
     if method == "Beta_Bayes":
         return [BayesHyperparameters(beta, std) for beta in BAYES_BETAS for std in NOISE_STDS]
-    start = replace(_start(method, dataset), robustness=None if method == "GCP" else 1.0)
+    start = replace(settings_of(method, dataset), robustness=1.0 if method in _WITH_ROBUSTNESS else None)
     return [
         replace(start, learning_rate=rate, dropout=dropout) for rate in LEARNING_RATES for dropout in DROPOUTS
     ]
 
 
 def second_stage(method: str, best: Candidate) -> list[Candidate]:
-    """Candidates of the second stage: values of β or γ; GCP and Beta_Bayes have none."""
-    if isinstance(best, BayesHyperparameters) or method == "GCP":
+    """Candidates of the second stage: values of β or γ; other methods have none."""
+    if isinstance(best, BayesHyperparameters) or method not in _WITH_ROBUSTNESS:
         return [best]
     return [replace(best, robustness=value) for value in ROBUSTNESS]
 
@@ -124,8 +127,8 @@ def search(
 
     Parameters
     ----------
-    method : {"GCP", "Beta", "Gamma", "Beta_Bayes"}
-        Name of the method.
+    method : str
+        Name of the method, one of `SEARCHED`.
     dataset : str
         Name of a public data set.
     store_path : path-like
@@ -183,12 +186,6 @@ def _score(store: Store, specs: Mapping[Spec, Candidate], chosen: Candidate, hel
 
 def _loss(row: Row, held_out: bool) -> float:
     return 1 - row.robust_r2 if held_out else row.rmse
-
-
-def _start(method: str, dataset: str) -> Hyperparameters:
-    start = PAPER[method, dataset]
-    assert isinstance(start, Hyperparameters)
-    return start
 
 
 def _estimator(method: str, dataset: str, candidate: Candidate) -> Any:

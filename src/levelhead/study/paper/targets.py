@@ -1,8 +1,8 @@
 """A small part of Table 1 that takes minutes, and the statistical statement that it allows.
 
 Boston with 5 % of wrong labels, GCP and EnsGCP on all 50 splits, RMSE and AUC: four comparisons with the paper. A cell
-agrees unless the difference is significant at 5 %, corrected for the four comparisons (Holm), with the standard error of
-two independent means. A result that is significantly better than the paper's is reported; only one that is
+agrees unless the difference is significant at 5 %, corrected for the four comparisons (Holm), with the standard error
+of two independent means. A result that is significantly better than the paper's is reported; only one that is
 significantly worse contradicts the reproduction. That a cell agrees does not prove equality: the interval of the
 difference shows what remains possible.
 """
