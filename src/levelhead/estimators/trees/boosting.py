@@ -290,7 +290,9 @@ class GCPBoostingRegressor(AuditedRegressor):
             grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups, clock)
             wrong = self._wrong(labels, grown, calibrated)
             if wrong is not None:
+                left = clock.left if clock.limited else None
                 judged = yield self._first_step(table, grown, wrong)
+                clock = Clock(left)  # without the time that other models took in between
                 wrong = wrong if judged is None else judged[visits]
             weight = given * self._label_weights(labels, grown, wrong)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
@@ -452,8 +454,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
             return grown, None
         calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
-        many_wrong = self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG
-        if many_wrong:
+        if self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG:
             larger = replace(growth, rows_in_scale_leaf=_MORE_SCALE_ROWS)
             grown = grow(growth=larger, clock=clock.part(_FOLDS_TIME))
             calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
