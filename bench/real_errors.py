@@ -2,10 +2,10 @@
 
     LEVELHEAD_DATA=… python bench/audits.py --real [--tables air_quality …] [--seeds 1] [--minutes 8] [--table]
 
-Tables as in bench/errors.py; the other methods see only those with real errors. All methods get the same columns. Those that need numbers get categories and dates as
-numbers of their levels and median values for gaps; LightGBM keeps the gaps. Everything runs on one core. One row per
-table, seed and method is appended to bench/results/audits-real.csv; what is there is not run again. The page
-docs/tables/audits-real.md is made from it.
+Tables as in bench/errors.py; the other methods see only those with real errors. All methods get the same columns. Those
+that need numbers get categories and dates as numbers of their levels and median values for gaps; LightGBM keeps the
+gaps. Everything runs on one core. One row per table, seed and method is appended to bench/results/audits-real.csv; what
+is there is not run again. The page docs/tables/audits-real.md is made from it.
 """
 
 import time

@@ -305,7 +305,7 @@ def test_guessed_inputs_are_not_taken_for_wrong_labels():
         found.append(fair.is_label_issue[wrong].mean())
         full = ~np.isnan(X).any(axis=1)
         np.testing.assert_allclose(np.diff(np.log(fair.std / plain.std)[full]), 0, atol=1e-9)
-    assert alarms[0] > 15  # else there would be nothing to mend
+    assert alarms[0] > 15  # else there would be nothing to fix
     assert alarms[1] < 0.7 * alarms[0]
     assert np.mean(found) > 0.9
 

@@ -19,6 +19,7 @@ MODULES = (
     "levelhead.contamination",
     "levelhead.datasets",
     "levelhead.engine",
+    "levelhead.export",
     "levelhead.large",
     "levelhead.large.auditing",
     "levelhead.large.fitting",

@@ -128,14 +128,14 @@ def test_gaussian_networks_can_be_calibrated_too():
         "random_state": 0,
     }
     naive = GaussianRegressor(**settings).fit(data.X, data.y)
-    honest = GaussianRegressor(**settings, out_of_fold=True, contamination="auto").fit(data.X, data.y)
+    held_out = GaussianRegressor(**settings, out_of_fold=True, contamination="auto").fit(data.X, data.y)
 
     def coverage(fitted):
         lower, upper = fitted.predict_interval(new.X, 0.9)
         return ((new.y >= lower) & (new.y <= upper)).mean()
 
     assert coverage(naive) < 0.8
-    assert abs(coverage(honest) - 0.9) < abs(coverage(naive) - 0.9)
+    assert abs(coverage(held_out) - 0.9) < abs(coverage(naive) - 0.9)
 
 
 def test_weighting_suspects_down_does_not_shrink_the_variance_again():

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from levelhead.audits import Findings
 
 _ON_SCREEN = 10
-_GROUPED = 1e4  # numbers from which digits are grouped
 _ALMOST_SURE = 0.9995
 
 
@@ -55,7 +54,7 @@ def audit(
     memory: options.Memory = None,
     dask: options.Dask = None,
 ) -> None:
-    """Find the wrong labels of a table.
+    """Find wrong labels in a table.
 
     Writes three files. report.html: a page for the browser, to review the flagged labels one by one. labels.csv: one
     row per label, the most suspect first, with its likely error and the repaired label. audit.png: a figure. Row 1 is
@@ -251,9 +250,8 @@ def _show(suspects: Any, named: bool) -> None:
 
 def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, ...]:
     """The given label as it is, the others with the digits that the noise leaves meaningful."""
-    exact = f"{given:,.10g}" if abs(given) >= _GROUPED else f"{given:.10g}"
     chance = ">99.9%" if p > _ALMOST_SURE else f"{p:.1%}"
-    return exact, with_noise(expected, std), with_noise(std, std), chance
+    return f"{given:,.10g}", with_noise(expected, std), with_noise(std, std), chance
 
 
 def _draw(verdict: levelhead.Audit, path: Path) -> None:

@@ -199,6 +199,9 @@ class NetworkRegressor(AuditedRegressor):
         ]
         return self._predicted(self._decode(np.concatenate(outputs, axis=1)), self._location(X))
 
+    def _forget_optimizers(self) -> None:
+        self.networks_ = [replace(network, state=None) for network in self.networks_]
+
     def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_
 

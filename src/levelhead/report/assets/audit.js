@@ -42,12 +42,12 @@ levelhead.pending.push((async () => {
   const expected = (l) => `${format.withNoise(predicted[l], std[l])} ± ${format.withNoise(std[l], std[l])}`;
   const shownColumns = [
     number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .5fr)", narrow: "minmax(0, .5fr)" }),
-    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.6rem, .8fr)", narrow: "minmax(0, .9fr)" }),
-    number("predicted", "Expected", (l) => predicted[l], expected, { width: "minmax(8.6rem, 1.1fr)", narrow: "minmax(0, 1.4fr)" }),
-    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(3.4rem, .5fr)" }),
-    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(6rem, .6fr)" }),
-    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(7rem, 1.6fr)" } : null,
-    table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true, width: "minmax(5rem, 1fr)" },
+    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.2rem, .8fr)", narrow: "minmax(0, .9fr)" }),
+    number("predicted", "Expected", (l) => predicted[l], expected, { width: "minmax(7.6rem, 1fr)", narrow: "minmax(0, 1.4fr)" }),
+    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(3.2rem, .5fr)" }),
+    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.8rem, .6fr)" }),
+    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(0, 1.6fr)" } : null,
+    table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true, width: "minmax(3.5rem, .7fr)" },
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: (l) => decisionOf(l)?.kind ?? "", width: "10.4rem", narrow: "7.1rem" },
   ].filter(Boolean);
   let order = { key: "suspicion", down: true };
