@@ -151,6 +151,7 @@ def main() -> None:
         write(path, given.rows)
     for kind in given.kinds:
         again = [sys.executable, __file__, str(given.rows), "--run", kind, "--cores", str(given.cores)]
+        again += ["--memory", given.memory]
         ran = subprocess.run(
             [*again, "--folder", str(given.folder)], check=True, stdout=subprocess.PIPE, text=True
         )
