@@ -88,11 +88,11 @@ def test_estimate_uses_the_local_variance():
     rng = np.random.default_rng(2)
     scale = np.exp(rng.normal(size=5000))
     z = scale * rng.normal(size=5000)
-    told = estimate_contamination(z, scale**2)
-    untold = estimate_contamination(z, scale.mean() ** 2)
-    assert told.contamination < 0.01
-    assert told.variance_ratio == pytest.approx(1, abs=0.05)
-    assert untold.contamination > 0.05
+    known = estimate_contamination(z, scale**2)
+    unknown = estimate_contamination(z, scale.mean() ** 2)
+    assert known.contamination < 0.01
+    assert known.variance_ratio == pytest.approx(1, abs=0.05)
+    assert unknown.contamination > 0.05
 
 
 def test_estimate_is_equivariant_and_repeatable():

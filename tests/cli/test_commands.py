@@ -218,6 +218,7 @@ def test_help_is_quick_and_complete(run, tmp_path: Path) -> None:
         page = run(name, "--help", cwd=tmp_path).out
         assert f"levelhead {name}" in page
         assert "Examples:" in page
+        assert "<bool>" not in page  # flags are shown as flags
     assert run("--version", cwd=tmp_path).out == f"levelhead {levelhead.__version__}\n"
 
 

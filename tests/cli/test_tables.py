@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import levelhead
@@ -86,3 +87,20 @@ def test_predict_says_what_is_unlike_the_table_of_the_fit(call, tmp_path: Path) 
     assert len(done.json["remarks"]) == len(expected)
     for words, remark in zip(expected, done.json["remarks"], strict=True):
         assert words in remark
+
+
+def test_categories_of_a_model_from_python_stay_text(call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    zips = rng.choice(["01067", "50667", "80331"], 90)
+    frame = pd.DataFrame({"zip": zips, "x": rng.normal(size=90)})
+    y = np.where(zips == "01067", 5.0, 0.0) + 0.1 * rng.normal(size=90)
+    model = levelhead.GCPBoostingRegressor(n_members=1, random_state=0).fit(
+        frame.astype({"zip": "category"}), y
+    )
+    levelhead.save(model, tmp_path / "m")
+    (tmp_path / "new.csv").write_text("zip,x\n01067,0.5\n50667,0.5\n99999,0.5\n")
+    done = call("predict", "m", "new.csv", "-o", "out.csv", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    predicted = pd.read_csv(tmp_path / "out.csv")["mean"]
+    assert predicted[0] > 4 > 1 > predicted[1]
+    assert done.json["remarks"] == ["zip: 1 cell with categories that were not there in the fit: '99999'"]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 pytest.importorskip("pandas")
 pytest.importorskip("polars")
 
+from levelhead import load, save
 from levelhead.tables import TableError, TableFormats, numbers, pieces, read_raw, training_table
 from levelhead.tables.repairs import Decision, repair
 
@@ -32,6 +33,7 @@ def column(written: Write, cells: list[str], **options: object) -> list[float]:
     [
         (["$1,200.00", "$950.00"], [1200, 950]),
         (["€66,690", "€1,200"], [66690, 1200]),
+        (["€66,690.50", "EUR 1,200"], [66690.5, 1200]),
         (["66.7%", "3%"], [66.7, 3]),
         (["66.7 kg", "5 kg", "12"], [66.7, 5, 12]),
         (["6,66,895", "80,000"], [666895, 80000]),
@@ -199,9 +201,11 @@ def test_later_tables_in_the_same_locale_are_read_back_or_refused(seed: int, tmp
     first.write_bytes(table.content(slice(half)))
     later.write_bytes(table.content(slice(half, None)))
     with suppress(TableError):
-        learnt = training_table(first, "y", keep="all", missing=[]).formats
+        formats = training_table(first, "y", keep="all", missing=[]).formats
+        learnt = load(save(formats, tmp_path / "formats", overwrite=True))
         (piece,) = pieces(later)
         read = learnt.convert(piece)
+        assert read.frame.equals(formats.convert(piece).frame)
         for name, values in read.frame.items():
             meant = np.array(table.numbers[name][half:])
             meant[read.unreadable.get(name, [])] = np.nan  # reported

@@ -148,3 +148,19 @@ def test_free_text_is_reported_and_repeated_words_are_not(written: Write) -> Non
     )
     table = training_table(written(frame.assign(y=range(40)).to_csv(index=False)), "y")
     assert [one.column for one in table.quality if one.title == "free text"] == ["note"]
+
+
+def test_mixed_units_and_one_cell_in_another_unit(written: Write) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    for every, expected in ((7, True), (1000, False)):
+        weights = [f"{110 + k} lb" if k % every == 5 else f"{50 + k} kg" for k in range(200)]
+        assert ("mixed units" in titles(pd.DataFrame({"w": weights, "z": y**2}), y, written)) == expected
+
+
+def test_names_that_differ_by_more_than_case_and_blanks(written: Write) -> None:
+    y = np.random.default_rng(0).normal(size=60)
+    other = titles(pd.DataFrame({"city": ["Bonn", "Bonn-Süd", "Born"] * 20}), y, written)
+    assert "spellings of one category" not in other
+    same = titles(pd.DataFrame({"city": ["Bad  Ems", "bad ems", "Ulm"] * 20}), y, written)
+    assert "spellings of one category" in same

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from levelhead.audits import Findings
 
 _ON_SCREEN = 10
-_GROUPED = 1e4  # numbers from which digits are grouped
 _ALMOST_SURE = 0.9995
 
 
@@ -52,17 +51,46 @@ def audit(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
+    memory: options.Memory = None,
 ) -> None:
-    """Find the wrong labels of a table.
+    """Find wrong labels in a table.
 
     Writes three files. report.html: a page for the browser, to review the flagged labels one by one. labels.csv: one
     row per label, the most suspect first, with its likely error and the repaired label. audit.png: a figure. Row 1 is
     the first row after the header.
+
+    A table that is larger than --memory is read in pieces. Then labels.parquet, in the order of the file, takes the
+    place of labels.csv, and the report holds the most suspect labels and a sample of the others. If the command is
+    interrupted, the same command goes on after the last finished stage.
     """
-    paths = out / "report.html", out / "labels.csv", out / "audit.png"
-    output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
+    from levelhead.cli import large
+
+    if large.in_pieces(data, memory):
+        large.refuse_options(group=group, time=time_column, time_budget=time_budget, model=fitted_model)
+        large.audit(
+            data,
+            target,
+            out,
+            id_column=id_column,
+            drop=drop or [],
+            keep=keep or [],
+            settings=options.number_settings(decimal, thousands, missing)
+            | {"allow_missing_labels": allow_missing_labels},
+            encoding=encoding,
+            estimator=estimator,
+            scale=scale,
+            members=members,
+            seed=seed,
+            memory=memory,
+            false_alarm_rate=false_alarm_rate,
+            force=force,
+            as_json=as_json,
+        )
+        return
+    paths = out / "report.html", out / "labels.csv", out / "audit.png"
+    output.refuse(*paths, force=force)
     known = None if fitted_model is None else levelhead.load(fitted_model)
     table = tables.training_table(
         data,
@@ -76,18 +104,20 @@ def audit(
         formats=None if known is None else formats_of(known, fitted_model),
         **options.number_settings(decimal, thousands, missing),
     )
-    from levelhead.auditing import judge  # loads scipy, which `--help` does not need
+    from levelhead.auditing import blocks_in_time, judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS, investigate
     from levelhead.tables.encoding.inputs import comparable
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     groups = rows_together(table, group, time_column, data)
+    ordered = groups is None and known is None
+    groups, about_time = blocks_in_time(table.X, table.y) if ordered else (groups, ())
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
     estimate = after_formats(model)  # the columns of the table have their meaning already
     verdict = judge(
         estimate, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
-    )
+    ).with_remarks(*about_time)
     inputs = comparable(table.X, table.y)
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
@@ -218,9 +248,8 @@ def _show(suspects: Any, named: bool) -> None:
 
 def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, ...]:
     """The given label as it is, the others with the digits that the noise leaves meaningful."""
-    exact = f"{given:,.10g}" if abs(given) >= _GROUPED else f"{given:.10g}"
     chance = ">99.9%" if p > _ALMOST_SURE else f"{p:.1%}"
-    return exact, with_noise(expected, std), with_noise(std, std), chance
+    return f"{given:,.10g}", with_noise(expected, std), with_noise(std, std), chance
 
 
 def _draw(verdict: levelhead.Audit, path: Path) -> None:

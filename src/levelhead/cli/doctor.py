@@ -19,7 +19,7 @@ _FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "test", "torch-dev")
 
 @screen.command
 def doctor(as_json: options.Json = False) -> None:
-    """Show versions, threads, compiled kernels, optional extras, and where data sets are searched for."""
+    """Show versions, threads, compiled kernels, installed extras, and where data sets are looked up."""
     packages = _requirements()
     result: dict[str, Any] = {
         "versions": {

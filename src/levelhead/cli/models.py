@@ -50,10 +50,35 @@ def fit(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
+    keep_out_of_fold: options.KeepOutOfFold = False,
+    memory: options.Memory = None,
 ) -> None:
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
+    from levelhead.cli import large
+
+    if large.in_pieces(data, memory):
+        large.refuse_options(group=group, time=time_column, time_budget=time_budget)
+        large.fit(
+            data,
+            target,
+            out,
+            id_column=id_column,
+            drop=drop or [],
+            keep=keep or [],
+            settings=options.number_settings(decimal, thousands, missing)
+            | {"allow_missing_labels": allow_missing_labels},
+            encoding=encoding,
+            estimator=estimator,
+            scale=scale,
+            members=members,
+            seed=seed,
+            memory=memory,
+            force=force,
+            as_json=as_json,
+        )
+        return
     table = tables.training_table(
         data,
         target,
@@ -68,7 +93,7 @@ def fit(
     groups = rows_together(table, group, time_column, data)
     model = fitted(table, members, seed, time_budget, estimator, scale, groups)
     with output.whole(out, force=force) as (partial,):
-        levelhead.save(model, partial)
+        levelhead.save(model, partial, out_of_fold=keep_out_of_fold or "auto")
     result = {
         "rows": len(table.y),
         **about_table(table),
@@ -309,9 +334,11 @@ def _categories(model: Any) -> dict[str, set[Any]]:
     last = model[-1] if hasattr(model, "steps") else model
     first = next(iter(getattr(last, "estimators_", [last])))
     described = getattr(first, "columns_", None)
-    if described is None or _formats(model) is None:
-        return {}
-    return {column.name: {*column.levels} for column in described.columns if column.kind == "category"}
+    return {
+        column.name: {*column.levels}
+        for column in (described.columns if described is not None else ())
+        if column.kind == "category" and all(isinstance(level, str) for level in column.levels)
+    }
 
 
 def _formats(model: Any) -> tables.TableFormats | None:
@@ -337,8 +364,9 @@ def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -
     """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
     formats = tables.TableFormats(**settings).fit(inputs)
+    words = _categories(model)  # such as 01067, which is not the number 1067
     formats.columns_ = {
-        name: form._replace(kind="text") if form.date is not None else form
+        name: form._replace(kind="text") if form.date is not None or name in words else form
         for name, form in formats.columns_.items()
     }
     return formats

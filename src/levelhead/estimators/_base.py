@@ -261,6 +261,13 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         """Predictions by which labels are judged: out of fold for training rows, those of the members for others."""
         check_is_fitted(self, self._fitted_attribute)
         X, y, _ = self._checked(X, y, None, reset=False)
+        unsaved = getattr(self, "_unsaved_rows", 0)
+        if unsaved:
+            raise ValueError(
+                f"this model was read from a file without out-of-fold predictions of its {unsaved:,} training rows, "
+                "by which labels are judged; audit with the model that was fitted, or write its file by "
+                "save(model, path, out_of_fold=True), on the command line by levelhead fit --keep-out-of-fold"
+            )
         if not hasattr(self, "oof_prediction_"):
             has_folds = getattr(self, "out_of_fold", True)  # trees have no such parameter
             how = "" if has_folds else "with out_of_fold=True, "
@@ -304,6 +311,9 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         check_is_fitted(self, self._fitted_attribute)
         return sampled([self], lambda predictions: predictions[0], X, background, random_state)
 
+    def _forget_optimizers(self) -> None:
+        """Free the memory that only further training would need; trees need none."""
+
     def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """For each row its index among the training rows, and whether it is one of them."""
         keys = _preparation.row_keys(X, y, self._stream)
@@ -315,7 +325,8 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
 
     def _reset_contamination(self) -> None:
         self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
-        self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
+        for name in ("oof_prediction_", "_unsaved_rows"):  # of an earlier fit to other rows
+            self.__dict__.pop(name, None)
 
     def _separate(self, y: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
         """Learn calibration and share of wrong labels from out-of-fold predictions; return calibrated variances."""

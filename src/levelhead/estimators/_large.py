@@ -111,17 +111,22 @@ def refitted(
 ) -> Any:
     """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
 
-    Networks stay those of the sample, and so does the estimator of a table that is not larger than the sample.
+    Networks stay those of the sample. An estimator without trees stays that of the sample, and so does one of a table
+    that is not larger than the sample.
     """
+    n = n_held_out(sample)
+    if trees is None or sample.n_rows == len(sample.key) or n == 0:
+        return copy.copy(judge)
+    forest, scores = _fitted_forest(judge, trees, source, sample, n, seed)
+    return with_forest(judge, trees, forest, scores, sample.rows.take(np.arange(n)))
+
+
+def with_forest(
+    judge: Any, trees: "GCPBoostingRegressor", forest: Forest, scores: list[float], held_out: Piece
+) -> Any:
+    """A copy of the judge with trees of all rows, calibrated and combined on rows that these have not seen."""
     model = copy.copy(judge)
-    n_held_out = _n_held_out(sample)
-    if sample.n_rows == len(sample.key) or n_held_out == 0:
-        return model
     model.judge_ = judge
-    if trees is None:
-        return model
-    held_out = sample.rows.take(np.arange(n_held_out))
-    forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed)
     final = _with_members(trees, forest, scores, held_out)
     if judge is trees:
         model.__dict__.update(vars(final))
@@ -133,10 +138,19 @@ def refitted(
     return model
 
 
-def _n_held_out(sample: Sample) -> int:
-    """Number of rows of the sample that the final trees do not learn from; copies of a row stay together."""
+def n_held_out(sample: Sample) -> int:
+    """Number of rows of the sample on which the final trees are calibrated; copies of a row stay together."""
     wanted = min(round(_HELD_OUT * sample.n_rows), len(sample.key) // 2)
     return int(np.searchsorted(sample.key, sample.key[wanted], side="left"))
+
+
+def first_key(trees: "GCPBoostingRegressor", sample: Sample, n: int) -> Any:
+    """The smallest hash of a row that the final trees learn from, if `n` rows are held out.
+
+    Statistics of categories were learnt from the labels of the sample, so that its rows would seem too easy: trees with
+    such statistics learn from the other rows alone.
+    """
+    return sample.key[-1 if trees._learnt_encoding is not None else n]
 
 
 def unseen(judge: Any, X: Any, y: FloatArray) -> Unseen:
@@ -169,17 +183,15 @@ def trust_in(found: Unseen, separation: ContaminationEstimate) -> FloatArray:
 
 
 def _fitted_forest(
-    judge: Any, trees: "GCPBoostingRegressor", source: Source, sample: Sample, n_held_out: int, seed: int
+    judge: Any, trees: "GCPBoostingRegressor", source: Source, sample: Sample, n: int, seed: int
 ) -> tuple[Forest, list[float]]:
     """Trees of all rows but the held-out ones, and the error on these after each tree."""
     lgb = lightgbm()
-    # Statistics of categories were learnt from the labels of the sample, so that its rows would seem too easy.
-    encoded = trees._learnt_encoding is not None
-    limit = sample.key[-1 if encoded else n_held_out]
-    n_left_out = int(np.searchsorted(sample.key, limit, side="left"))
+    limit = first_key(trees, sample, n)
+    n_learnt = sample.n_rows - int(np.searchsorted(sample.key, limit, side="left"))
     growth = trees._growth(sample.n_rows)
     parameters = growth.parameters(seed, objective="l2", boost_from_average=False)
-    held_out = learnt(judge, trees, sample.rows.take(np.arange(n_held_out)), seed)
+    held_out = learnt(judge, trees, sample.rows.take(np.arange(n)), seed)
     reference = lgb.Dataset(
         trees._learnt_rows(sample.rows.X, sample.rows.y)[0],
         np.zeros(len(sample.key)),
@@ -187,8 +199,8 @@ def _fitted_forest(
         categorical_feature=list(growth.categorical),
     ).construct()
     stream = _Stream(source, limit)
-    n = sample.n_rows - n_left_out
-    table = lgb.Dataset(stream.sequence(n), np.zeros(n), reference=reference, params=parameters)
+    empty = np.zeros(n_learnt)
+    table = lgb.Dataset(stream.sequence(n_learnt), empty, reference=reference, params=parameters)
     table.construct()
     stream.finish(table)
     scores: list[float] = []

@@ -33,6 +33,7 @@ Keys = NDArray[np.uint64]
 _LEAST_CORRELATION = 0.5  # below, the final model predicts better than fold models that know equal inputs
 _LEAST_GROUPS = 10  # inputs that occur more than once, with labels that count
 _LEAST_COUNT = 0.5  # labels that are probably clean, for inputs that are remembered
+_SURE = 0.9  # probability that a label is clean, from which it counts in the correlation
 _CLEARLY = 2.0  # standard errors of the correlation above 0
 _FARTHEST = 5.0  # standardized residuals are clipped here
 _MOST_INPUTS = 100_000  # different ones; with more, a model file would grow with the table
@@ -114,7 +115,7 @@ def learn(key: Keys, labels: Labels) -> Repeats | None:
     inputs, first, group = np.unique(key, return_index=True, return_inverse=True)
     std = np.sqrt(labels.variance)
     r = np.clip((labels.y - labels.mean) / std, -_FARTHEST, _FARTHEST)
-    correlation = _correlation(r, labels.clean, group)
+    correlation = _correlation(r, np.where(labels.clean > _SURE, labels.clean, 0.0), group)
     if correlation < _LEAST_CORRELATION or len(inputs) > _MOST_INPUTS:
         return None
     count, total = (np.bincount(group, labels.clean * part) for part in (np.ones(len(r)), r))

@@ -4,7 +4,7 @@ import numpy as np
 
 from levelhead.export.graph import Graph
 from levelhead.prediction import LogTransform, Transform, YeoJohnsonTransform
-from levelhead.prediction.transforms import panels
+from levelhead.prediction._quadrature import panels
 
 # Points of the quadrature, in standard deviations. Panels are narrow, because none ends at the kink of a scale.
 _REACH, _PANEL, _NODES = 9.0, 0.25, 6

@@ -1,7 +1,7 @@
 """Audits of tables that are read in pieces."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,21 @@ class Counts(NamedTuple):
     trusted: int = 0
     codes: int = 0
 
+    def with_codes(self, share: float) -> float:
+        """Add the codes to a share of wrong labels among the other labels.
+
+        Parameters
+        ----------
+        share : float
+            Share of wrong labels among those that are no codes.
+
+        Returns
+        -------
+        float
+            Share of wrong labels among all.
+        """
+        return (self.codes + share * (self.labels - self.codes)) / self.labels
+
 
 class Rows(NamedTuple):
     """Verdicts on some labels.
@@ -55,6 +70,22 @@ class Rows(NamedTuple):
 
     row: NDArray[np.int64]
     audit: Audit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialAudit(Audit):
+    """Verdicts on some labels of a table, with the shares and counts of the whole table.
+
+    Attributes
+    ----------
+    counts : Counts
+        How many labels of the whole table got which verdict.
+    """
+
+    counts: Counts = field(default_factory=lambda: Counts(0, 0))
+
+    def _with_codes(self, share: float) -> float:
+        return self.counts.with_codes(share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +138,21 @@ class Rule:
         odds = verdict.log_odds
         flagged = verdict.is_code | ((odds > 0) & (odds >= self.threshold))
         return replace(verdict, is_label_issue=flagged, warnings=())
+
+    def with_threshold(self, odds: Odds) -> "Rule":
+        """The same rule with the threshold that follows from the odds of all labels.
+
+        Parameters
+        ----------
+        odds : Odds
+            Counts of the log odds of all labels.
+
+        Returns
+        -------
+        Rule
+            A rule that flags labels.
+        """
+        return replace(self, threshold=odds.threshold(self.false_alarm_rate))
 
     def odds(self, piece: Arrays) -> Odds:
         """Count the log odds of a piece.
@@ -180,8 +226,7 @@ class LargeAudit:
         return self._with_codes(low), self._with_codes(high)
 
     def _with_codes(self, share: float) -> float:
-        n, codes = self.counts.labels, self.counts.codes
-        return (codes + share * (n - codes)) / n
+        return self.counts.with_codes(share)
 
     def pieces(self) -> Iterator[Rows]:
         """Go through the verdicts, in the order of the file.
@@ -239,7 +284,10 @@ class LargeAudit:
     def _ordered(self, arrays: Arrays) -> Rows:
         order = np.argsort(arrays["row"], kind="stable")
         ordered = {name: values[order] for name, values in arrays.items()}
-        return Rows(ordered["row"], self.rule.audit(ordered))
+        verdict = self.rule.audit(ordered)
+        held = {part.name: getattr(verdict, part.name) for part in fields(verdict)}
+        part = PartialAudit(**held | {"warnings": self.warnings, "counts": self.counts})
+        return Rows(ordered["row"], part)
 
     def summary(self) -> str:
         """Return the result in words.
@@ -349,7 +397,7 @@ def verdict_of(judge: Judge, stages: Stages, n_pieces: int, n_rows: int, level: 
     for piece in scores(stages, n_pieces):
         odds = rule.odds(piece) if odds is None else odds + rule.odds(piece)
     assert odds is not None
-    rule = replace(rule, threshold=odds.threshold(level))
+    rule = rule.with_threshold(odds)
     sample = judge.scores(judge.sample.X, judge.sample.y)
     warnings = Audit.from_residuals(
         judge.sample.y,

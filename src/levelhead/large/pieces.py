@@ -19,7 +19,7 @@ Progress = Callable[[float], None]
 
 # Bytes of memory that an audit of a table in memory takes: measured with `levelhead audit` on a million rows of
 # twenty columns, 1,660 bytes a row.
-_BYTES_PER_CELL = 80
+BYTES_PER_CELL = 80
 _BYTES_PER_BYTE_OF_TEXT = 8
 _COMPRESSED = 4  # times smaller than the text
 
@@ -244,7 +244,7 @@ def needs_pieces(path: str | Path, memory: float) -> bool:
             datasets = needed("pyarrow.dataset", "reading Parquet files", "cli")
             try:
                 table = datasets.dataset(source.path, format="parquet", partitioning="hive")
-                return bool(table.count_rows() * len(table.schema) * _BYTES_PER_CELL > memory)
+                return bool(table.count_rows() * len(table.schema) * BYTES_PER_CELL > memory)
             except (OSError, ValueError) as error:
                 raise TableError(f"{source.name} is a damaged Parquet file or folder ({error})") from error
         factor = _BYTES_PER_BYTE_OF_TEXT * (1 if source.compression is None else _COMPRESSED)

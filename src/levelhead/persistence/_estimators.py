@@ -147,6 +147,7 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
         "target_transform_": optional(is_scale),
         "target_transform_reason_": is_text,
         "_row_keys": array(np.uint64),
+        "_unsaved_rows": whole(1),
         "n_iter_": whole(),
         "loss_curve_": each(list, is_number),
         "columns_": optional(of(Columns)),

@@ -35,6 +35,7 @@ def audit_report(
     table: Any = None,
     target: str = "label",
     rows: ArrayLike | None = None,
+    row_numbers: ArrayLike | None = None,
     id_column: str | None = None,
     inputs: ArrayLike | None = None,
     title: str | None = None,
@@ -65,6 +66,9 @@ def audit_report(
         Column with the labels.
     rows : array-like of int of shape (n_labels,) or None, default=None
         Row of the table for each label, counted from 0; by default 0, 1, 2, ….
+    row_numbers : array-like of int of shape (n_rows,) or None, default=None
+        Number of each row of the table in its file, counted from 1, if the table is a part of a larger one; by default
+        1, 2, 3, …. Without a table, one number for each label.
     id_column : str or None, default=None
         Column that identifies the rows.
     inputs : array-like of shape (n_labels, n_features) or None, default=None
@@ -116,11 +120,14 @@ def audit_report(
     shown = _shown(audit, near, segments)
     position = np.full(len(audit), -1, dtype=np.int32)
     position[shown] = np.arange(len(shown), dtype=np.int32)
+    number = place + 1 if row_numbers is None else np.asarray(row_numbers, dtype=np.intp)[place]
     data = _payload(audit, verdict, near, position, place, target)
-    data |= {"log_scale": log_scale, **found.payload(position, place + 1, audit.std)}
+    data |= {"log_scale": log_scale, **found.payload(position, number, audit.std)}
     data["file"] = _stem(file_name or target)
     if source is not None:
         data["table"] = _table(source, near, place, found.importance())
+    if row_numbers is not None:
+        _renumber(data, place[shown], number[shown])
     data = {"digest": hashlib.sha256(encoding.to_json(data).encode()).hexdigest()[:16], **data}
     page = render(
         "audit.html",
@@ -135,7 +142,7 @@ def audit_report(
         tiles=headline.tiles(audit, verdict, None if source is None else len(source)),
         remarks=[*remarks, *headline.remarks(audit, len(shown), _MOST_EXAMINED, log_scale)],
         front=front,
-        panels=[*panels.of_audit(audit, verdict, position, place + 1, target, log_scale), *front],
+        panels=[*panels.of_audit(audit, verdict, position, number, target, log_scale), *front],
         target=target,
         payload=encoding.to_json(data),
         scripts=_SCRIPTS,
@@ -229,6 +236,17 @@ def _payload(
         },
         "table": None,
     }
+
+
+def _renumber(data: dict[str, Any], place: Index, number: Index) -> None:
+    """Show the rows of a part of a table by their numbers in the whole, which the page cannot write then."""
+    data["columns"] |= {
+        "place": encoding.packed((number - 1).astype(np.int32)),
+        "line": encoding.packed(place.astype(np.int32)),
+    }
+    data["all_labels"] = False
+    if data["table"] is not None:
+        data["table"]["complete"] = False
 
 
 def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -11,8 +11,9 @@ _PER_CENT = "\u00a0%"  # no line break before the sign
 
 def headline(audit: Audit) -> str:
     """Return the verdict in one line: how many labels are flagged."""
-    flagged = int(audit.is_label_issue.sum())
-    labels = f"{len(audit):,} labels"
+    whole = getattr(audit, "counts", None)  # of a table of which the page shows a part
+    flagged = int(audit.is_label_issue.sum()) if whole is None else whole.flagged
+    labels = f"{len(audit) if whole is None else whole.labels:,} labels"
     if flagged == 0:
         return f"None of {labels} is flagged"
     return f"{flagged:,} of {labels} {'is' if flagged == 1 else 'are'} flagged as probably wrong"
@@ -32,12 +33,10 @@ def summary(audit: Audit) -> str:
 def tiles(audit: Audit, verdict: NDArray[np.uint8], n_rows: int | None) -> list[tuple[str, str]]:
     """Return the numbers below the verdict, with a label each; `n_rows` is the length of the table, if it is known."""
     trusted, doubtful, wrong = (int((verdict == kind).sum()) for kind in range(3))
-    noise = float(np.median(audit.std))
-    judged = (
-        (f"{len(audit):,}", "labels judged")
-        if n_rows is None
-        else (f"{len(audit):,} of {n_rows:,}", "rows judged")
-    )
+    noise, n, whole = float(np.median(audit.std)), len(audit), getattr(audit, "counts", None)
+    if whole is not None:  # of a table that the page shows a part of
+        n, trusted, doubtful, wrong, n_rows = whole.labels, whole.trusted, whole.in_doubt, whole.flagged, None
+    judged = (f"{n:,}", "labels judged") if n_rows is None else (f"{n:,} of {n_rows:,}", "rows judged")
     return [
         judged,
         (f"{wrong:,}", "flagged"),

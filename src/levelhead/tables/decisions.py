@@ -172,7 +172,7 @@ def refuse_two_readings(column: Learning, form: ColumnFormat) -> None:
 def _two_readings(column: Learning, decimal: NumberFormat, grouped: NumberFormat) -> str:
     name = column.name
     return (
-        f"column {name!r} can be read in two ways, and nothing tells which is right: "
+        f"column {name!r} can be read in two ways, and nothing shows which is right: "
         f"{_reading(column, grouped)}, or {_value(column, decimal)} (the {_MARK_NAMES[decimal.decimal]} separates "
         f"decimals); give --decimal '{name}={grouped.decimal}' or --decimal '{name}={decimal.decimal}', or leave the "
         f"column out with --drop"

@@ -35,6 +35,8 @@ _CELL = (
 _CODES = (
     "USD|EUR|GBP|JPY|INR|CNY|RMB|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|BRL|AUD|CAD|NZD|ZAR|MXN|KRW|TRY|SGD|HKD"
 )
+# One name for a currency, whether it is written as a code or as a sign.
+_MONEY = {code.casefold(): code for code in _CODES.split("|")} | {"eur": "€", "usd": "$", "gbp": "£"}
 CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{_CODES}|Rs\.?|kr\.?|zł|Kč)"
 _BEFORE = re.compile(rf"(\()?([+{MINUS}])?({CURRENCY})?([+{MINUS}])?(\()?")
 _UNIT = rf"[^\d\s.,()+{MINUS}][^\d.,()+{MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
@@ -270,8 +272,10 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
 
 
 def _unit_name(unit: str) -> str:
-    """The same name for `kms`, `Kms` and `km`; short units keep their case, because MW is not mW."""
+    """The same name for `kms`, `Kms` and `km`, and for `EUR` and `€`; short units keep their case (MW is not mW)."""
     name = " ".join(unit.split()).rstrip(".")
+    if name.casefold() in _MONEY:
+        return _MONEY[name.casefold()]
     if len(name) > 2 or name in ("KG", "Kg", "KM", "Km"):
         name = name.casefold()
     return name[:-1] if len(name) > 2 and name.endswith("s") and name.isalpha() and name != "rs" else name

@@ -55,7 +55,7 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns raw text into numbers, dates and categories, in the same way for every table.
 
     `fit` learns from all cells of a column how its numbers and dates are written, and which numbers stand for
-    "missing". `transform` reads other tables by what was learnt: the same text is the same number for ever. It is
+    "missing". `transform` reads other tables by what was learnt: the same text is always the same number. It is
     the first step of the pipeline that `levelhead fit` saves.
 
     Parameters
@@ -67,7 +67,7 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     missing : "auto", sequence of float, or mapping of str to sequence of float, default="auto"
         Numbers that stand for "missing", in all columns or by column; "auto" finds them.
     separator : str or None, default=None
-        Separator of the file that the columns come from, which helps to tell 1.234 from 1234.
+        Separator of the file that the columns come from, which helps to distinguish 1.234 from 1234.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         TableError
-            If the numbers of a column can be read in two ways and nothing tells which is right, or are written in
+            If the numbers of a column can be read in two ways and nothing shows which is right, or are written in
             several ways.
         """
         self.learn(X)

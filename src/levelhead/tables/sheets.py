@@ -29,7 +29,7 @@ def read(source: Source, sheet: str | None = None) -> Frame:
     Raises
     ------
     TableError
-        If the workbook is damaged, or the sheet is not there or cannot be told.
+        If the workbook is damaged, or the sheet does not exist or is not named.
     """
     calamine = needed("python_calamine", "reading workbooks", "cli")
     try:

@@ -197,7 +197,8 @@ def table_of(
         raise TableError(f"{path}: column {target!r} holds {what}, so it cannot be the target")
     said = _about_labels(raw.frame[target], y, target)
     kept = np.flatnonzero(np.isfinite(y))
-    _refuse_few_labels(raw.frame[target], y, target, path, allow_missing_labels)
+    unit = learnt.target_[target].unit if target in learnt.target_ else ""
+    _refuse_few_labels(raw.frame[target], y, target, path, allow_missing_labels, unit)
     inputs, findings = _inputs(read, kept, target, keep)
     findings += _findings(read, raw.frame, inputs, y[kept], target, missing != "auto")
     target_codes = {} if missing != "auto" else {c.value: c.count for c in read.codes.get(target, [])}
@@ -250,13 +251,18 @@ def _without_label(column: Any, y: FloatArray) -> tuple[NDArray[np.intp], NDArra
     return np.flatnonzero(empty), np.flatnonzero(absent & ~empty)
 
 
-def _refuse_few_labels(column: Any, y: FloatArray, target: str, path: str | Path, allowed: bool) -> None:
+def _refuse_few_labels(
+    column: Any, y: FloatArray, target: str, path: str | Path, allowed: bool, unit: str
+) -> None:
     if not len(y):
         raise TableError(f"{path} has a header, but no rows")
     empty, odd = _without_label(column, y)
     if not np.isfinite(y).any():
         shown = f" ({examples([column.iloc[k] for k in odd[:20]])})" if len(odd) else ""
-        raise TableError(f"{path}: column {target!r} contains no numbers{shown}, so it cannot be the target")
+        of = f" in {unit}" if unit else ""
+        raise TableError(
+            f"{path}: column {target!r} contains no numbers{of}{shown}, so it cannot be the target"
+        )
     unusable = len(empty) + len(odd)
     if allowed or unusable <= UNUSABLE * len(y):
         return

@@ -139,6 +139,7 @@ class NetworkRegressor(AuditedRegressor):
         rows = _preparation.arrange(X, y, weight, seed)
         y = self._unrounded(X, y, rows)
         splitting = Splitting(groups, cv).checked(len(y))
+        rows = rows.joined(splitting.groups)
         if not continues:
             self._learn_label_scale(X, y, rows, splitting, seed)
         two_phases = not continues and self.out_of_fold and rows.n_groups >= LEAST_ROWS
@@ -197,6 +198,9 @@ class NetworkRegressor(AuditedRegressor):
             for start in range(0, len(X), _CHUNK)
         ]
         return self._predicted(self._decode(np.concatenate(outputs, axis=1)), self._location(X))
+
+    def _forget_optimizers(self) -> None:
+        self.networks_ = [replace(network, state=None) for network in self.networks_]
 
     def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_

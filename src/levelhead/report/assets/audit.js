@@ -5,6 +5,7 @@ levelhead.pending.push((async () => {
   const names = Object.keys(audit.columns);
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
   const { given, predicted, std, p, verdict, place, alpha } = columns;
+  const lineAt = columns.line ?? place; // of a part of a larger table, rows have other numbers than lines
   const n = given.length, table = audit.table;
   /* In units of the noise, on the scale on which the labels were judged. */
   const z = columns.z ? (label) => columns.z[label] : (label) => (given[label] - predicted[label]) / std[label];
@@ -21,7 +22,7 @@ levelhead.pending.push((async () => {
     if (detail.shown >= 0) detail.show(detail.shown);
   }
   function cells(label) {
-    const line = lines?.[place[label]];
+    const line = lines?.[lineAt[label]];
     return line ? JSON.parse(line) : null;
   }
   const nameOf = (label) => (table?.id == null ? "" : cells(label)?.[table.id] ?? "");
@@ -41,12 +42,12 @@ levelhead.pending.push((async () => {
   const expected = (l) => `${format.withNoise(predicted[l], std[l])} ± ${format.withNoise(std[l], std[l])}`;
   const shownColumns = [
     number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .5fr)", narrow: "minmax(0, .5fr)" }),
-    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.6rem, .8fr)", narrow: "minmax(0, .9fr)" }),
-    number("predicted", "Expected", (l) => predicted[l], expected, { width: "minmax(8.6rem, 1.1fr)", narrow: "minmax(0, 1.4fr)" }),
-    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(3.4rem, .5fr)" }),
-    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(6rem, .6fr)" }),
-    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(7rem, 1.6fr)" } : null,
-    table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true, width: "minmax(5rem, 1fr)" },
+    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.2rem, .8fr)", narrow: "minmax(0, .9fr)" }),
+    number("predicted", "Expected", (l) => predicted[l], expected, { width: "minmax(7.6rem, 1fr)", narrow: "minmax(0, 1.4fr)" }),
+    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(3.2rem, .5fr)" }),
+    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.8rem, .6fr)" }),
+    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(0, 1.6fr)" } : null,
+    table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true, width: "minmax(3.5rem, .7fr)" },
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: (l) => decisionOf(l)?.kind ?? "", width: "10.4rem", narrow: "7.1rem" },
   ].filter(Boolean);
   let order = { key: "suspicion", down: true };
@@ -68,7 +69,7 @@ levelhead.pending.push((async () => {
     if (!query) return () => true;
     if (lines) lowered ??= lines.map((line) => line.toLowerCase());
     const text = JSON.stringify(query).slice(1, -1);
-    return (l) => rowOf(l) === query || (lowered?.[place[l]] ? lowered[place[l]].includes(text) : String(given[l]).includes(query));
+    return (l) => rowOf(l) === query || (lowered?.[lineAt[l]] ? lowered[lineAt[l]].includes(text) : String(given[l]).includes(query));
   }
   function filtered() {
     const wanted = SHOWN[byId("show").value], side = SIDES[byId("side").value], decided = byId("decided").value;
