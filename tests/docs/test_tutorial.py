@@ -26,7 +26,7 @@ def test_the_commands_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.Monkey
     assert result.exit_code == 0, result.stderr
     shown = page.split("$ levelhead audit")[1].split("```")[0].splitlines()[1:]
     for line in result.stderr.splitlines():
-        assert line in shown or line.startswith(("levelhead: compiling", "Estimator: "))
+        assert line in shown or line.startswith(("levelhead: compiling", "Estimator: ", "Labels: "))
     assert any(line.startswith("Estimator: ") for line in shown)
     labels = pd.read_csv("levelhead-audit/labels.csv")
     found = labels.loc[labels["is_label_issue"], "id"].tolist()
