@@ -91,11 +91,10 @@ def cost(source: Path) -> str:
         own = [row for row in rows if row.dataset == dataset]
         lines.append((dataset, tuple((text, False) for text in _three_against_four(own))))
     heads = ("fits", "seconds, 4", "3", "RMSE, 3 − 4", "AUC, 3 − 4")
-    return Grid(
-        "three outputs against four: median seconds of a fit, mean ± standard error of the paired difference",
-        heads,
-        tuple(lines),
-    ).draw("markdown")
+    title = (
+        "three outputs against four: median seconds of a fit, mean ± standard error of the paired difference"
+    )
+    return Grid(title, heads, tuple(lines)).draw("markdown")
 
 
 def _three_against_four(rows: Sequence[Row]) -> list[str]:
