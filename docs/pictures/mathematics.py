@@ -9,7 +9,7 @@ from plot_style import ASSETS, draw
 from scipy.optimize import brentq
 
 from levelhead._plot_style import AMBER, BLUE, GREEN, GREY, INK, RED
-from levelhead.study.paper.theory_figures import a_of_alpha, phase_portraits
+from levelhead.study.paper.theory_figures import a_of_alpha, phase_portraits, phase_portraits_of_both_forms
 from levelhead.theory.dynamics import ContaminatedPopulation, Gaussian, equilibrium
 from levelhead.theory.dynamics.expansions import bifurcating_equilibrium, variance_ratio
 from levelhead.theory.special import alpha_minus_A, b
@@ -119,6 +119,7 @@ PICTURES = {
     "b-of-alpha": b_of_alpha,
     "variances": variances,
     "phase-portraits": phase_portraits,
+    "phase-portraits-of-both-forms": phase_portraits_of_both_forms,
     "equilibrium-against-epsilon": equilibrium_against_epsilon,
     "corrections": corrections,
 }

@@ -9,12 +9,15 @@
 | `synthetic_fits.csv` | `assets/synthetic-fits.svg` |
 | `beyond.csv` | `tables/beyond.md`, `assets/beyond.svg` |
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
+| `others.csv` | `tables/others.md`, `three_outputs.md`, `assets/others-rmse.svg`, `others-auc.svg` |
+| `floors.csv` | `tables/floors.md` |
 | `variance_corrections.csv` | `tables/variance_corrections.md` |
 
 Only the first is required. If an experiment has not been run, its page says so and shows the command that runs it.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +32,10 @@ from levelhead.study.paper.grid_search import Found, read_choices
 from levelhead.study.paper.published import N_SPLITS
 from levelhead.study.paper.published import table1 as published
 from levelhead.study.store import Row, read_csv
-from levelhead.study.tables import Grid, best_methods, table
+from levelhead.study.tables import Grid, best_methods, cells, table
+
+sys.path.insert(0, str(Path(__file__).parent))
+import further_pages  # beside this file, which is run as a script and imported by tests
 
 _BY_PROGRAM = "<!-- Written by docs/tables/study_pages.py; do not edit. -->\n"
 # Kinds of wrong labels in the order of the page: name in the figure, title of the tables.
@@ -66,6 +72,9 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
         "beyond": _beyond(beyond),
         "tuned": _tuned(source, rows),
         "variance_corrections": _corrections(source),
+        "others": further_pages.others(source, _searched(source)),
+        "three_outputs": further_pages.cost(source),
+        "floors": further_pages.floors(source, rows),
     }
     written = [_write(target / "tables" / f"{name}.md", text) for name, text in texts.items()]
     for name, draw in _figures(source, rows, beyond).items():
@@ -100,7 +109,7 @@ def _figures(source: Path, rows: Sequence[Row], beyond: Sequence[Row]) -> dict[s
         kinds = with_table1(beyond, rows)
         names = {row.method for row in beyond} - {"GCP_St"}  # whose means are those of GCP
         figures["beyond"] = lambda: measure_by_kind(kinds, methods=sorted(names))
-    return figures
+    return figures | further_pages.figures(source, _searched(source))
 
 
 def with_table1(beyond: Sequence[Row], table1: Sequence[Row]) -> dict[str, list[Row]]:
@@ -125,7 +134,8 @@ def _by_kind(beyond: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _table1(rows: Sequence[Row]) -> str:
     return "\n\n".join(
-        f"### {measure.upper()}\n\n{table(rows, [measure], 'markdown')}" for measure in ("rmse", "auc")
+        f"### {measure.upper()}\n\n{table(rows, [measure], 'markdown', bold='paper')}"
+        for measure in ("rmse", "auc")
     )
 
 
@@ -140,15 +150,15 @@ def _summary(rows: Sequence[Row]) -> str:
     n_runs = len({(r.dataset, r.contamination, _fit(r.method), r.seed) for r in rows})
     found = compared(rows)
     few: dict[str, set[int]] = {}
-    for cell in found:
+    for (dataset, _, method), cell in cells(rows, "rmse").items():
         if cell.n_splits < N_SPLITS:
-            few.setdefault(cell.dataset, set()).add(cell.n_splits)
+            few.setdefault(f"{method} on {dataset}", set()).add(cell.n_splits)
     ranges = {name: " to ".join(map(str, sorted({min(n), max(n)}))) for name, n in few.items()}
     part = (
-        f" Some cells have fewer than {N_SPLITS} splits: {', '.join(f'{d} ({n})' for d, n in ranges.items())}."
+        f" Every cell has {N_SPLITS} splits, except {', '.join(f'{d} ({n})' for d, n in ranges.items())}."
         if ranges
         else f" Every cell has {N_SPLITS} splits."
-    )
+    ).replace("_", "\\_")
     return "\n\n".join([f"{n_runs:,} fits.{part}", _claims(rows), agreement_table(found, "markdown")])
 
 
@@ -164,11 +174,12 @@ def _claims(rows: Sequence[Row]) -> str:
     mean = {key: {m: sum(v.values()) / len(v) for m, v in column.items()} for key, column in columns.items()}
     judged = [key for key, column in columns.items() if "EnsGCP" in column]
     lowest = sum(min(mean[key], key=lambda m: mean[key][m]) == "EnsGCP" for key in judged)
-    bold = sum("EnsGCP" in best_methods(columns[key]) for key in judged)
+    bold = sum("EnsGCP" in best_methods(columns[key], bold="paper") for key in judged)
     contaminated = [key for key, column in columns.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
     lower = sum(mean[key]["GCP"] < mean[key]["GCP_St"] for key in contaminated)
     sure = sum(
-        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}) for key in contaminated
+        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}, bold="paper")
+        for key in contaminated
     )
     return (
         f"Of the paper's methods EnsGCP has the lowest mean AUC in {lowest} of {len(judged)} columns, and no other is "
@@ -195,7 +206,8 @@ def _tuned(source: Path, rows: Sequence[Row]) -> str:
     """The settings that the search chose, and the results with them next to those with the settings of the paper."""
     if not (source / "grid_search.csv").exists():
         return "Not run yet: `levelhead study search --choices results/grid_search.csv`."
-    parts = [_choices(read_choices(source / "grid_search.csv"))]
+    choices = _searched(source)
+    parts = [_choices(choices)]
     if (source / "tuned.csv").exists():
         tuned = read_csv(source / "tuned.csv")
         there = {(row.dataset, row.contamination) for row in tuned}
@@ -203,8 +215,14 @@ def _tuned(source: Path, rows: Sequence[Row]) -> str:
         beside = [
             row for row in rows if (row.dataset, row.contamination) in there and row.method in baselines
         ]
-        parts.append(table([*beside, *tuned], ("rmse", "auc"), "markdown"))
+        shown = further_pages.judged([*beside, *tuned], choices)
+        parts += [further_pages.equal_tuning(shown), table(shown, ("rmse", "auc"), "markdown")]
     return "\n\n".join(parts)
+
+
+def _searched(source: Path) -> list[Found]:
+    path = source / "grid_search.csv"
+    return read_choices(path) if path.exists() else []
 
 
 def _corrections(source: Path) -> str:

@@ -8,7 +8,9 @@ import pytest
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 
 
-@pytest.mark.parametrize("name", ["a-of-alpha", "b-of-alpha", "corrections", "phase-portraits"])
+@pytest.mark.parametrize(
+    "name", ["a-of-alpha", "b-of-alpha", "corrections", "phase-portraits", "phase-portraits-of-both-forms"]
+)
 def test_a_picture_is_the_same_on_every_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

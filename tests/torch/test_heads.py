@@ -174,3 +174,42 @@ def test_one_tensor_holds_what_the_names_hold(kind):
         assert torch.equal(robust.prognosis(joined).variance, robust.prognosis(named).variance)
     with pytest.raises(ValueError, match=r"shape \(5, 7\); its last axis must hold"):
         type(named).from_tensor(torch.zeros(5, 7))
+
+
+def test_three_outputs_are_the_same_distributions_with_fewer_weights():
+    torch.manual_seed(0)
+    head = robust.GCPHead(5, 2, n_outputs=3, dtype=torch.float64)
+    assert head.linear.out_features == 6
+    features, y = torch.randn(30, 5, dtype=torch.float64), torch.randn(30, 2, dtype=torch.float64)
+    raw = head.linear(features).detach().numpy().reshape(30, 3, 2)
+    parameters = head(features)
+    assert_allclose(parameters.nu.detach(), 1)
+    m, alpha, half_sigma = reference.gcp_direct(sigma_floor=head.beta_floor).link(np.moveaxis(raw, 1, 2))
+    exact = reference.student_direct(y.numpy(), m, alpha, 2 * half_sigma)
+    value = robust.gcp_loss(parameters, y, reduction="none")
+    assert_allclose(value.detach(), exact.value, rtol=1e-12)
+    prognosis = robust.prognosis(parameters)
+    assert_allclose(
+        prognosis.variance.detach(), theory.prognostic_variance(alpha, 2 * half_sigma), rtol=1e-12
+    )
+    start = robust.prognosis(robust.GCPHead(64, n_outputs=3)(torch.randn(500, 64)))
+    assert_allclose(start.variance.detach().log().mean(), 0, atol=0.1)
+    assert robust.GCPHead(5, n_outputs=3, as_tensor=True)(features.float()).shape == (30, 4)
+    with pytest.raises(ValueError, match="n_outputs is 2"):
+        robust.GCPHead(5, n_outputs=2)
+
+
+def test_three_outputs_ignore_wrong_labels_too():
+    torch.manual_seed(0)
+    x = torch.linspace(-1, 1, 400)[:, None]
+    y = 2 * x[:, 0] + 0.1 * torch.randn(400)
+    y[::10] += 5
+    model = torch.nn.Sequential(torch.nn.Linear(1, 16), torch.nn.Tanh(), robust.GCPHead(16, n_outputs=3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(500):
+        optimizer.zero_grad()
+        robust.gcp_loss(model(x), y[:, None]).backward()
+        optimizer.step()
+    found = robust.prognosis(model(x))
+    assert (found.mean[:, 0] - 2 * x[:, 0]).abs().mean() < 0.05
+    assert 0.07 < found.variance.median().sqrt() < 0.16

@@ -233,31 +233,105 @@ def fixed_student(y: ArrayLike, m: ArrayLike, sigma: ArrayLike, *, alpha: float)
 
 
 def beta_nll_normal(beta: float, *, variance_floor: float = 0.0) -> Loss:
-    """β-NLL with a softplus variance; parameters as in `beta_nll`."""
+    """β-NLL with a softplus variance.
+
+    Parameters
+    ----------
+    beta : float
+        β from 0 to 1.
+    variance_floor : float, default=0.0
+        Added to the softplus of the variance.
+
+    Returns
+    -------
+    Loss
+        Parameters μ and V.
+    """
     return Loss("beta_nll", partial(beta_nll, beta=beta), ("mu", "variance"), (None, variance_floor))
 
 
 def faithful_normal(*, variance_floor: float = 0.0) -> Loss:
-    """Faithful heteroscedastic regression with a softplus variance."""
+    """Faithful heteroscedastic regression with a softplus variance.
+
+    Parameters
+    ----------
+    variance_floor : float, default=0.0
+        Added to the softplus of the variance.
+
+    Returns
+    -------
+    Loss
+        Parameters μ and V.
+    """
     return Loss("faithful", faithful, ("mu", "variance"), (None, variance_floor))
 
 
 def natural_normal(*, precision_floor: float = 0.0) -> Loss:
-    """The natural parametrisation with a softplus precision."""
+    """The natural parametrisation with a softplus precision.
+
+    Parameters
+    ----------
+    precision_floor : float, default=0.0
+        Added to the softplus of the precision.
+
+    Returns
+    -------
+    Loss
+        Parameters η and precision.
+    """
     return Loss("natural", natural, ("eta", "precision"), (None, precision_floor))
 
 
 def evidential_student(penalty: float, *, beta_floor: float = 0.0) -> Loss:
-    """Deep evidential regression with the links of its authors: ν and β softplus, α softplus + 1."""
+    """Deep evidential regression with the links of its authors: ν and β softplus, α softplus + 1.
+
+    Parameters
+    ----------
+    penalty : float
+        Weight of the penalty, at least 0.
+    beta_floor : float, default=0.0
+        Added to the softplus of β.
+
+    Returns
+    -------
+    Loss
+        Parameters m, ν, α, β.
+    """
     function = partial(evidential, penalty=penalty)
     return Loss("evidential", function, ("m", "nu", "alpha", "beta"), (None, 0.0, 1.0, beta_floor))
 
 
 def huber_scale(k: float, *, variance_floor: float = 0.0) -> Loss:
-    """Huber's density with a softplus squared scale."""
+    """Huber's density with a softplus squared scale.
+
+    Parameters
+    ----------
+    k : float
+        Where the tails begin, in units of the scale.
+    variance_floor : float, default=0.0
+        Added to the softplus of the squared scale.
+
+    Returns
+    -------
+    Loss
+        Parameters μ and V.
+    """
     return Loss("huber", partial(huber, k=k), ("mu", "variance"), (None, variance_floor))
 
 
 def fixed_student_scale(alpha: float, *, sigma_floor: float = 0.0) -> Loss:
-    """Student's t with given degrees of freedom and a softplus σ."""
+    """Student's t with given degrees of freedom and a softplus σ.
+
+    Parameters
+    ----------
+    alpha : float
+        Half the degrees of freedom.
+    sigma_floor : float, default=0.0
+        Added to the softplus of σ.
+
+    Returns
+    -------
+    Loss
+        Parameters m and σ.
+    """
     return Loss("fixed_student", partial(fixed_student, alpha=alpha), ("m", "sigma"), (None, sigma_floor))

@@ -1,7 +1,7 @@
 """Heads: the last layer of a network, which returns the parameters of each label's distribution by name."""
 
 import math
-from typing import Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -119,6 +119,9 @@ class GCPHead(_Head):
         Width of the trunk's output.
     out_features : int, default=1
         Number of targets. Parameters have the shape (…, out_features), and so must the targets.
+    n_outputs : {3, 4}, default=4
+        Number of raw outputs per target: 4 are m, ν, α, β; 3 are m, α, σ, the parameters of Student's t itself, for the
+        same distributions with less to compute. Then ν is 1 and β = σ/2, so that losses and `prognosis` are the same.
     alpha_floor : float, default=0.1
         Added to the softplus of α.
     beta_floor : float, default=1e-6
@@ -153,6 +156,7 @@ class GCPHead(_Head):
         in_features: int,
         out_features: int = 1,
         *,
+        n_outputs: Literal[3, 4] = 4,
         alpha_floor: float = 0.1,
         beta_floor: float = 1e-6,
         nu_floor: float = 1e-6,
@@ -160,6 +164,9 @@ class GCPHead(_Head):
         device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
+        if n_outputs not in (3, 4):
+            raise ValueError(f"n_outputs is {n_outputs}; give 4 (m, ν, α, β) or 3 (m, α, σ)")
+        self.n_parameters = n_outputs
         super().__init__(in_features, out_features, as_tensor, device, dtype)
         for name, floor in (("alpha", alpha_floor), ("beta", beta_floor), ("nu", nu_floor)):
             if not floor >= 0:
@@ -171,14 +178,12 @@ class GCPHead(_Head):
         """Draw new weights, and start at α = 1, ν = 1, V_p = 1, or just above larger floors."""
         self.linear.reset_parameters()
         alpha = max(1.0, 2 * self.alpha_floor)
-        nu = max(1.0, 2 * self.nu_floor)
+        nu = 1.0 if self.n_parameters == 3 else max(1.0, 2 * self.nu_floor)
         sigma = float(alpha_minus_A(alpha))  # V_p = 1 in (6)
         beta = max(sigma * nu / (nu + 1), 2 * self.beta_floor)  # eq. (4)
-        links = [
-            _softplus_inverse(value - floor)
-            for value, floor in ((nu, self.nu_floor), (alpha, self.alpha_floor), (beta, self.beta_floor))
-        ]
-        self._start(0.0, *links)
+        shape = (alpha, self.alpha_floor), (beta, self.beta_floor)
+        started = shape if self.n_parameters == 3 else ((nu, self.nu_floor), *shape)
+        self._start(0.0, *(_softplus_inverse(value - floor) for value, floor in started))
 
     def forward(self, features: Tensor) -> GCPParameters | Tensor:
         """Parameters from features.
@@ -201,7 +206,7 @@ class GCPHead(_Head):
 
         Parameters
         ----------
-        raw : Tensor of shape (…, 4·out_features)
+        raw : Tensor of shape (…, n_outputs·out_features)
             Raw outputs.
 
         Returns
@@ -209,10 +214,10 @@ class GCPHead(_Head):
         GCPParameters
             Tensors of shape (…, out_features).
         """
-        m, nu, alpha, beta = self._blocks(raw)
+        m, *first, alpha, beta = self._blocks(raw)  # with three outputs the last is σ/2 before its link
         return GCPParameters(
             m=self.location + self.scale * m,
-            nu=_softplus(nu) + self.nu_floor,
+            nu=_softplus(first[0]) + self.nu_floor if first else torch.ones_like(m),
             alpha=_softplus(alpha) + self.alpha_floor,
             beta=self.scale**2 * (_softplus(beta) + self.beta_floor),
         )

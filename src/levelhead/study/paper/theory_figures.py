@@ -6,7 +6,17 @@ import numpy as np
 
 from levelhead._plot_style import AMBER, BLUE, GREY, INK, RED
 from levelhead.study.figures import styled
-from levelhead.theory.dynamics import ContaminatedPopulation, Gaussian, equilibrium, field, flow
+from levelhead.theory.dynamics import (
+    ContaminatedPopulation,
+    DirectTrajectory,
+    Gaussian,
+    Trajectory,
+    direct_flow,
+    equilibrium,
+    field,
+    flow,
+)
+from levelhead.theory.dynamics.three_outputs import speed_factor
 from levelhead.theory.special import A, A_rough, alpha_minus_A
 
 _TRUTH = Gaussian(0.0, 1.0)
@@ -48,8 +58,37 @@ def phase_portraits() -> Any:
     return figure
 
 
-def _portrait(axes: Any, p_c: ContaminatedPopulation) -> None:
-    """Nullclines, directions of the vector field at ν = 1, and two paths, with m = m_g by symmetry."""
+def phase_portraits_of_both_forms() -> Any:
+    """Draw the flow with four and with three outputs, side by side, without and with outliers.
+
+    The curves on which α̇ or σ̇ vanish are the same, and so are the equilibria; the paths are not.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    with styled() as new_figure:
+        figure = new_figure(figsize=(8.4, 7.8))
+        panels = figure.subplots(2, 2, sharex=True, sharey=True)
+        for row, epsilon in zip(panels, (0.0, _EPSILON), strict=True):
+            p_c = ContaminatedPopulation(epsilon, _TRUTH, _WIDE)
+            for axes, direct in zip(row, (False, True), strict=True):
+                _portrait(axes, p_c, direct=direct)
+                if epsilon:
+                    rest = equilibrium(p_c)
+                    axes.plot(rest.alpha, rest.sigma, "o", color=INK, ms=8, mec="white", zorder=5)
+                    axes.set_title(rf"$\varepsilon = {epsilon:g}$")
+            row[0].set_ylabel(r"$\sigma$")
+        panels[0, 0].set_title(r"four outputs $m, \nu, \alpha, \beta$; no outliers")
+        panels[0, 1].set_title(r"three outputs $m, \alpha, \sigma$; no outliers")
+        for axes in panels[0]:
+            axes.set_xlabel("")
+    return figure
+
+
+def _portrait(axes: Any, p_c: ContaminatedPopulation, *, direct: bool = False) -> None:
+    """Nullclines, directions of the vector field (at ν = 1), and two paths, with m = m_g by symmetry."""
     fine = 3 * np.linspace(0.04, 1, 60) ** 2  # finer near 0, where the curves bend
     alpha, sigma = np.meshgrid(fine, fine)
     _, G, H = field(p_c, 0.0, alpha, sigma)
@@ -58,14 +97,18 @@ def _portrait(axes: Any, p_c: ContaminatedPopulation) -> None:
     nu = 1.0
     alpha, sigma = np.meshgrid(np.linspace(0.15, 2.85, 10), np.linspace(0.15, 2.85, 10))
     _, G, H = field(p_c, 0.0, alpha, sigma)
-    sigma_dot = ((nu + 1) ** 2 / (nu**2 * sigma) + sigma / ((nu + 1) ** 2 * nu**2)) * H  # eq. (18)
+    sigma_dot = H / sigma * (1 if direct else speed_factor(nu, sigma))  # eq. (18)
     length = np.hypot(G, sigma_dot)
     axes.quiver(
         alpha, sigma, -G / length, sigma_dot / length, color=GREY, scale=26, width=0.0045, pivot="mid"
     )
     for start in ((0.25, 2.6), (2.6, 0.6)):
         times = np.concatenate([[0], np.geomspace(1e-3, 300, 200)])
-        path = flow(p_c, m=0.0, nu=nu, alpha=start[0], beta=start[1] / 2, times=times)
+        path: DirectTrajectory | Trajectory
+        if direct:
+            path = direct_flow(p_c, m=0.0, alpha=start[0], sigma=start[1], times=times)
+        else:
+            path = flow(p_c, m=0.0, nu=nu, alpha=start[0], beta=start[1] / 2, times=times)
         axes.plot(path.alpha, path.sigma, color=AMBER, lw=1.6)
     axes.set(xlim=(0, 3), ylim=(0, 3), xlabel=r"$\alpha$")
 

@@ -15,9 +15,11 @@ from levelhead.theory.dynamics.populations import (
     Uniform,
     expect,
 )
+from levelhead.theory.dynamics.three_outputs import DirectTrajectory, direct_flow, rates
 
 __all__ = [
     "ContaminatedPopulation",
+    "DirectTrajectory",
     "Equilibrium",
     "Field",
     "Gaussian",
@@ -28,9 +30,11 @@ __all__ = [
     "Student",
     "Trajectory",
     "Uniform",
+    "direct_flow",
     "equilibrium",
     "expect",
     "field",
     "flow",
+    "rates",
     "risk",
 ]

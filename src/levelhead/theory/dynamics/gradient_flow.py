@@ -13,6 +13,7 @@ The flow is ṁ = (2α+1)F, α̇ = −G, β̇ = H/β, ν̇ = −H/(ν(ν+1)). It
 -0.091885
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -74,13 +75,13 @@ def field(p_c: ContaminatedPopulation, m: ArrayLike, alpha: ArrayLike, sigma: Ar
     """
     m, alpha, sigma = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (m, alpha, sigma)))
     _check_parameters(m=m, alpha=alpha, sigma=sigma)
-    means = np.empty((3, m.size))
+    found = np.empty((3, m.size))
     whole = p_c.whole
     size = max(1, _NODES_AT_ONCE // whole.nodes(0.0, 1.0).z.size)
     for start in range(0, m.size, size):
         block = slice(start, start + size)
-        means[:, block] = _means(whole, m.ravel()[block], sigma.ravel()[block])
-    pull, far, log = (v.reshape(m.shape) for v in means)
+        found[:, block] = _means(whole, m.ravel()[block], sigma.ravel()[block])
+    pull, far, log = (v.reshape(m.shape) for v in found)
     return Field(
         F=pull[()],
         G=(log + delta_psi(alpha))[()],
@@ -108,8 +109,8 @@ def risk(p_c: ContaminatedPopulation, m: float, alpha: float, sigma: float) -> f
         The expected loss.
     """
     slope, far, log_growth = _means(p_c.whole, np.asarray(m), np.asarray(sigma))
-    means = student.Ratios(far, 1 - far, slope, log_growth)  # −ln t is linear in them
-    return float(student.negative_log(means, alpha, sigma))
+    mean = student.Ratios(far, 1 - far, slope, log_growth)  # −ln t is linear in them
+    return float(student.negative_log(mean, alpha, sigma))
 
 
 @dataclass(frozen=True)
@@ -188,9 +189,6 @@ def flow(
         If the solver fails.
     """
     _check_parameters(m=m, nu=nu, alpha=alpha, beta=beta)
-    times = np.asarray(times, dtype=np.float64)
-    if times.ndim != 1 or times.size < 2 or not np.all(np.diff(times) > 0):
-        raise ValueError("times must be a list of at least two increasing numbers")
     whole = p_c.whole
 
     def velocity(_: float, state: FloatArray) -> FloatArray:
@@ -203,12 +201,23 @@ def flow(
         return np.array([m_dot, -H / (nu * nu * (nu + 1)), alpha_dot / alpha, H / (beta * beta)])  # eq. (14)
 
     start = np.array([m, *np.log([nu, alpha, beta])])
+    t, path = _solve(velocity, start, times, rtol)
+    return Trajectory(t, path[0], *np.exp(path[1:]))
+
+
+def _solve(
+    velocity: Callable[[float, FloatArray], FloatArray], start: FloatArray, times: ArrayLike, rtol: float
+) -> tuple[FloatArray, FloatArray]:
+    """Solve a flow from a given state; returns the times and the states there, one row per coordinate."""
+    times = np.asarray(times, dtype=np.float64)
+    if times.ndim != 1 or times.size < 2 or not np.all(np.diff(times) > 0):
+        raise ValueError("times must be a list of at least two increasing numbers")
     solved = solve_ivp(
         velocity, (times[0], times[-1]), start, method="LSODA", t_eval=times, rtol=rtol, atol=rtol
     )
     if not solved.success:
         raise RuntimeError(f"the flow stopped at t = {solved.t[-1]:g}: {solved.message}")
-    return Trajectory(solved.t, solved.y[0], *np.exp(solved.y[1:]))
+    return solved.t, solved.y
 
 
 def _means(population: Population, m: FloatArray, sigma: FloatArray) -> FloatArray:
@@ -219,6 +228,7 @@ def _means(population: Population, m: FloatArray, sigma: FloatArray) -> FloatArr
 
 
 def _check_parameters(m: ArrayLike, **positive: ArrayLike) -> None:
+    """Raise ValueError for a location that is not finite, and for other parameters that are not positive."""
     if not np.all(np.isfinite(m)):
         raise ValueError("m must be finite; the field is not defined at infinity or NaN")
     for name, value in positive.items():

@@ -1,0 +1,167 @@
+"""Tables of the experiments beside Table 1: equal tuning, other methods, and the floor of the variance."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from levelhead.contamination import Replaced
+from levelhead.study.figures import measure_by_kind
+from levelhead.study.paper.comparison import Compared, compared
+from levelhead.study.paper.grid_search import Found
+from levelhead.study.paper.table1 import SEEDS
+from levelhead.study.specs import shown_percent
+from levelhead.study.store import Row, read_csv
+from levelhead.study.tables import LEVEL, Grid, holm, on_shared_splits, p_value, table
+
+_ENSEMBLES = ("EnsBeta (tuned)", "EnsGamma (tuned)")
+_OURS = "EnsGCP (tuned)"
+Column = dict[str, dict[int, float]]
+
+
+def columns_of(rows: Sequence[Row], measure: str) -> dict[tuple[str, float], Column]:
+    """For each data set and contamination: methods, splits and values."""
+    found: dict[tuple[str, float], Column] = {}
+    for row in rows:
+        column = found.setdefault((row.dataset, row.contamination), {})
+        column.setdefault(row.method, {})[row.seed] = getattr(row, measure)
+    return found
+
+
+def judged(rows: Sequence[Row], choices: Sequence[Found]) -> list[Row]:
+    """Rows of the splits on which nothing was chosen, and that all methods of a column have."""
+    searched = {line.dataset: line.n_splits for line in choices}
+    return on_shared_splits(row for row in rows if row.seed not in SEEDS[: searched.get(row.dataset, 0)])
+
+
+def equal_tuning(rows: Sequence[Row]) -> str:
+    """Count, for each data set, where EnsGCP is ahead of, level with or behind both baselines, all tuned alike."""
+    lines = []
+    for measure in ("rmse", "auc"):
+        verdicts: dict[str, list[str]] = {}
+        for (dataset, contamination), column in columns_of(rows, measure).items():
+            if contamination > 0 and _OURS in column and set(_ENSEMBLES) <= set(column):
+                verdicts.setdefault(dataset, []).append(_verdict(column))
+        for dataset, found in verdicts.items():
+            counts = tuple((str(found.count(name)), False) for name in ("ahead", "tie", "behind"))
+            lines.append((f"{dataset}, {measure.upper()}", ((str(len(found)), False), *counts)))
+    heads = ("columns", "EnsGCP ahead of both", "tie", "behind at least one")
+    title = "EnsGCP against EnsBeta and EnsGamma, all tuned on held-out rows, with wrong labels (paired tests, Holm)"
+    return Grid(title, heads, tuple(lines)).draw("markdown")
+
+
+def _verdict(column: Mapping[str, Mapping[int, float]]) -> str:
+    ours = column[_OURS]
+    corrected = holm([p_value(ours, column[name]) for name in _ENSEMBLES])
+    signs = [
+        0 if p >= LEVEL else 1 if _mean(ours) > _mean(column[name]) else -1
+        for p, name in zip(corrected, _ENSEMBLES, strict=True)
+    ]
+    return "behind" if 1 in signs else "ahead" if signs == [-1, -1] else "tie"
+
+
+def _mean(values: Mapping[int, float]) -> float:
+    return sum(values.values()) / len(values)
+
+
+def others(source: Path, choices: Sequence[Found]) -> str:
+    """Results of the other methods, on splits that the search did not use."""
+    if not (source / "others.csv").exists():
+        return "Not run yet: `levelhead study run --methods GCP,GCP3,Gaussian,BetaNLL,… --store others.db`."
+    rows = judged(read_csv(source / "others.csv"), choices)
+    paper = [row for row in rows if row.kind == repr(Replaced())]
+    parts = [f"### Replaced labels, as in the paper\n\n{table(paper, ('rmse', 'auc'), 'markdown')}"]
+    for kind in dict.fromkeys(row.kind for row in rows if row.kind != repr(Replaced())):
+        own = [row for row in rows if row.kind == kind]
+        parts.append(f"### {kind}\n\n{table(own, ('rmse', 'auc'), 'markdown')}")
+    return "\n\n".join(parts)
+
+
+def cost(source: Path) -> str:
+    """Processor time of a fit with three and with four outputs, and the difference of their errors."""
+    if not (source / "others.csv").exists():
+        return "Not run yet."
+    rows = on_shared_splits(
+        row
+        for row in read_csv(source / "others.csv")
+        if row.method in ("GCP (tuned)", "GCP3 (tuned)") and row.kind == repr(Replaced())
+    )
+    lines = []
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        own = [row for row in rows if row.dataset == dataset]
+        lines.append((dataset, tuple((text, False) for text in _three_against_four(own))))
+    heads = ("fits", "seconds, 4", "3", "RMSE, 3 − 4", "AUC, 3 − 4")
+    title = (
+        "three outputs against four: median seconds of a fit, mean ± standard error of the paired difference"
+    )
+    return Grid(title, heads, tuple(lines)).draw("markdown")
+
+
+def _three_against_four(rows: Sequence[Row]) -> list[str]:
+    four, three = (
+        {(*row[:3], row.seed): row for row in rows if row.method == m}
+        for m in ("GCP (tuned)", "GCP3 (tuned)")
+    )
+    seconds = [statistics.median(row.fit_seconds for row in one.values()) for one in (four, three)]
+    found = [str(len(four)), *(f"{value:.3f}" for value in seconds)]
+    for measure in ("rmse", "auc"):
+        steps = [getattr(three[key], measure) - getattr(four[key], measure) for key in four]
+        mean = sum(steps) / len(steps)
+        error = (sum((s - mean) ** 2 for s in steps) / (len(steps) - 1) / len(steps)) ** 0.5
+        found.append(f"{mean:+.3f} ± {error:.3f}")
+    return found
+
+
+def figures(source: Path, choices: Sequence[Found]) -> dict[str, Callable[[], Any]]:
+    """The figures of the page on other methods."""
+    if not (source / "others.csv").exists():
+        return {}
+    rows = judged(read_csv(source / "others.csv"), choices)
+    paper = [row for row in rows if row.kind == repr(Replaced())]
+    return {
+        f"others-{measure}": lambda measure=measure: measure_by_kind({"replaced labels": paper}, measure)
+        for measure in ("rmse", "auc")
+    }
+
+
+def floors(source: Path, table1: Sequence[Row]) -> str:
+    """The paper's numbers, ours without and with a floor, on the splits on which the floor was not chosen."""
+    if not (source / "floors.csv").exists():
+        return "Not run yet: `levelhead study floors --store floors.db`."
+    floored = read_csv(source / "floors.csv")
+    done = {(r.dataset, r.contamination, r.method.removesuffix(" (floor)"), r.seed) for r in floored}
+    plain = [r for r in table1 if (r.dataset, r.contamination, r.method, r.seed) in done]
+    named = [r._replace(method=r.method.removesuffix(" (floor)")) for r in floored]
+    without, with_floor = ({c[:4]: c for c in compared(rows)} for rows in (plain, named))
+    lines = tuple(
+        (f"{key[0]}, {shown_percent(key[1])}, {key[2]}, {key[3].upper()}", _floor_line(without[key], cell))
+        for key, cell in with_floor.items()
+        if key in without
+    )
+    counts = sorted({cell.n_splits for cell in with_floor.values()})
+    splits = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    heads = ("paper", "no floor", "difference", "floor", "difference")
+    title = (
+        f"with and without a floor of 0.006 clean variances, {splits} splits; differences from the paper in standard "
+        "errors of the difference"
+    )
+    close = {
+        name: sum(abs(cell.difference) <= 2 for key, cell in cells.items() if key in with_floor)
+        for name, cells in (("without", without), ("with", with_floor))
+    }
+    text = (
+        f"{close['with']} of {len(lines)} means lie within two standard errors of the paper with the floor, "
+        f"{close['without']} without it."
+    )
+    return f"{text}\n\n{Grid(title, heads, lines).draw('markdown')}"
+
+
+def _floor_line(without: Compared, floored: Compared) -> tuple[tuple[str, bool], ...]:
+    texts = (
+        f"{without.paper:.2f}",
+        f"{without.ours:.3f}",
+        f"{without.difference:+.1f}",
+        f"{floored.ours:.3f}",
+        f"{floored.difference:+.1f}",
+    )
+    return tuple((text, abs(floored.difference) <= 2 and k == 4) for k, text in enumerate(texts))
