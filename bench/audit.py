@@ -41,7 +41,7 @@ HARD = {  # only where the noise is known
 
 
 def ours(X, y, seed):
-    result = levelhead.audit(X, y, random_state=seed)
+    result = levelhead.audit(X, y, random_state=seed, n_jobs=1)
     return np.abs(result.z), result.is_label_issue
 
 
@@ -49,7 +49,7 @@ def cleanlab(X, y, seed):
     from cleanlab.regression.learn import CleanLearning
     from lightgbm import LGBMRegressor
 
-    finder = CleanLearning(LGBMRegressor(verbose=-1, random_state=seed), seed=seed)
+    finder = CleanLearning(LGBMRegressor(verbose=-1, random_state=seed, n_jobs=1), seed=seed)
     found = finder.find_label_issues(X, y)
     return 1 - found["label_quality"].to_numpy(), found["is_label_issue"].to_numpy()
 
@@ -58,7 +58,7 @@ def by_hand(X, y, seed):
     from lightgbm import LGBMRegressor
 
     folds = KFold(5, shuffle=True, random_state=seed)
-    model = lambda: LGBMRegressor(objective="l1", verbose=-1, random_state=seed)
+    model = lambda: LGBMRegressor(objective="l1", verbose=-1, random_state=seed, n_jobs=1)
     residual = np.abs(y - cross_val_predict(model(), X, y, cv=folds))
     log_residual = np.log(residual + 1e-6 * np.median(residual))
     score = residual / np.exp(cross_val_predict(model(), X, log_residual, cv=folds))

@@ -1,6 +1,7 @@
 """How labels are judged, on residuals of known origin, beside an oracle that knows both densities and the share.
 
     python bench/audits.py [--repetitions 20] [--sizes 200 1000] [--minutes 8] [--table]
+    python bench/audits.py --real        real and planted errors in tables, see bench/real_errors.py
 
 Noises × wrong labels (bench/noises.py) × sizes × shares. One row per draw is appended to
 bench/results/audits-simulation.csv; what is there is not run again. The page docs/tables/audits-simulation.md is made
@@ -15,6 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import real_errors
 from noises import NOISES, WRONG, wrong_law
 from resuming import read, run_missing
 
@@ -185,7 +187,15 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this time")
     parser.add_argument("--table", action="store_true", help="only write the page from what is stored")
+    parser.add_argument(
+        "--real", action="store_true", help="tables with errors instead of simulated residuals"
+    )
+    parser.add_argument("--tables", nargs="+", help="which of those; all by default")
+    parser.add_argument("--seeds", type=int, default=1, help="of those")
     options = parser.parse_args()
+    if options.real:
+        real_errors.main(options.tables, options.seeds, options.minutes, options.table)
+        return
     end = time.monotonic() + 60 * options.minutes
     cells = [
         (noise, kind, n, share)

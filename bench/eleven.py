@@ -3,10 +3,10 @@
 python bench/eleven.py [--tables airfoil …] [--conditions clean …] [--rows 2000] [--seeds 5] [--methods NAME …]
 
 Up to 2,000 training rows and up to 4,000 clean test rows (10 % of small tables) are drawn at random. Categories become
-indicator columns for every method. Settings of ours were chosen on the tables in `CHOSEN_ON`; results on the others are
-summarized apart. Runs are appended to bench/results/eleven.csv; what is there already is not run again. RMSE, AUC and
-CRPS as in the manual; CRPS is the mean quantile loss at 99 levels, of each method's own distribution (of a Gaussian for
-methods that give mean and variance). Coverage and width are those of 90 % intervals.
+indicator columns for every method. Settings of ours were chosen on the tables in `eleven_summary.CHOSEN_ON`; results on
+the others are summarized apart. Runs are appended to bench/results/eleven.csv; what is there already is not run again.
+RMSE and AUC as in the manual; CRPS is the mean quantile loss at 99 levels, of each method's own distribution (of a
+Gaussian for methods that give mean and variance). Coverage and width are those of 90 % intervals.
 """
 
 import argparse
@@ -16,9 +16,11 @@ import warnings
 from functools import lru_cache
 from pathlib import Path
 
+import eleven_summary as summary
 import numpy as np
 import pandas as pd
-from peers import CLEANED, OURS, PEERS, Answer, behind, without_suspects
+from eleven_summary import MEASURES
+from peers import CLEANED, OURS, PEERS, Answer, without_suspects
 from resuming import read, run_missing
 from scipy.special import ndtri
 from sklearn.model_selection import train_test_split
@@ -32,7 +34,6 @@ NAMES = (
     "boston", "concrete", "power", "yacht", "kin8nm",
     "energy", "airfoil", "wine_white", "california", "kc_house", "diamonds",
 )  # fmt: skip
-CHOSEN_ON = ("kc_house", "diamonds", "energy", "concrete")
 CONDITIONS = {
     "clean": (Replaced(), 0.0),
     "replaced 20 %": (Replaced(), 0.2),
@@ -42,7 +43,6 @@ CONDITIONS = {
     "cluster 10 %": (Cluster(), 0.1),
     "0 to 40 % by x": (Replaced(), Ramp(0, 0.0, 0.4)),
 }
-MEASURES = ("rmse", "auc", "crps")
 COLUMNS = ("table", "condition", "rows", "seed", "method", *MEASURES, "coverage", "width", "seconds", "note")
 QUICK = ("CatBoost", "CatBoost MAE", "LightGBM L1", "LightGBM quantiles", "quantile forest", "deep ensemble")
 LEVELS = np.arange(1, 100) / 100
@@ -126,78 +126,6 @@ def interval_scores(y: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> dict
     return {"coverage": float(np.mean((lower <= y) & (y <= upper))), "width": float(np.mean(upper - lower))}
 
 
-def cells_of(rows: list[dict]) -> dict[tuple[str, str, str], dict[str, dict[str, dict[str, float]]]]:
-    """Table, condition and number of rows → method → seed → measures; what a method does not have is infinite."""
-    cells: dict = {}
-    for row in rows:
-        cell = cells.setdefault((row["table"], row["condition"], row["rows"]), {})
-        values = {c: float(row[c] or "inf") for c in (*MEASURES, "coverage", "width", "seconds")}
-        cell.setdefault(row["method"], {})[row["seed"]] = values
-    return cells
-
-
-def beside_best(cell: dict, measure: str) -> tuple[float, float, str] | None:
-    """How far `auto` is behind the best peer of the cell, on shared splits, its standard error, and the peer."""
-    peers = {m: runs for m, runs in cell.items() if m not in OURS}
-    if "auto" not in cell or not peers:
-        return None
-    seeds = sorted(set(cell["auto"]).intersection(*peers.values()))
-    if not seeds:
-        return None
-    values = {m: np.array([runs[s][measure] for s in seeds]) for m, runs in peers.items()}
-    best = min(values, key=lambda m: values[m].mean())
-    mine = np.array([cell["auto"][s][measure] for s in seeds])
-    return (*behind(mine, values[best]), best)
-
-
-def summary(rows: list[dict]) -> str:
-    """Leads, ties and lags of `auto`, for the tables that choices were made on and for the others."""
-    lines = [
-        "| tables | measure | cells | ahead | beyond 2 SE | behind beyond 2 SE | mean | furthest behind |",
-        "|---|---|---:|---:|---:|---:|---:|---|",
-    ]
-    cells = cells_of(rows)
-    for label, judged in (("judged", True), ("chosen on", False)):
-        here = {key: cell for key, cell in cells.items() if (key[0] not in CHOSEN_ON) == judged}
-        for measure in MEASURES:
-            gaps = {key: gap for key, cell in here.items() if (gap := beside_best(cell, measure)) is not None}
-            if not gaps:
-                continue
-            values = np.array([gap[:2] for gap in gaps.values()]) * 100
-            far = max(gaps, key=lambda key: gaps[key][0])
-            counts = [
-                (values[:, 0] < 0).sum(),
-                (values[:, 0] < -2 * values[:, 1]).sum(),
-                (values[:, 0] > 2 * values[:, 1]).sum(),
-            ]
-            gap, error, peer = gaps[far]
-            worst = f"{100 * gap:+.1f} ± {100 * error:.1f} % ({far[0]}, {far[1]}; {peer})"
-            mean = f"{values[:, 0].mean():+.1f} %"
-            lines.append(
-                f"| {label} | {measure.upper()} | {len(gaps)} | {' | '.join(map(str, counts))} | {mean} | {worst} |"
-            )
-    return "\n".join(lines)
-
-
-def coverage_table(rows: list[dict]) -> str:
-    """Coverage and width of 90 % intervals of the methods that have some, by number of rows and condition."""
-    found: dict = {}
-    for row in rows:
-        if row["coverage"]:
-            key = (row["rows"], row["condition"], row["method"], "no" if row["table"] in CHOSEN_ON else "yes")
-            found.setdefault(key, []).append(float(row["coverage"]))
-    lines = [
-        "| rows | wrong labels | method | judged tables only | runs | coverage | lowest | highest |",
-        "|---:|---|---|---|---:|---:|---:|---:|",
-    ]
-    for (n, condition, method, judged), values in sorted(found.items()):
-        error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-        share = f"{100 * np.mean(values):.1f} ± {100 * error:.1f} %"
-        ends = f"{100 * min(values):.1f} % | {100 * max(values):.1f} %"
-        lines.append(f"| {n} | {condition} | {method} | {judged} | {len(values)} | {share} | {ends} |")
-    return "\n".join(lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", nargs="+", default=NAMES)
@@ -218,7 +146,15 @@ def main() -> None:
     ]
     run_missing(RESULT, COLUMNS, [] if options.table else specs, run, options.minutes)
     rows = read(RESULT)
-    for name, text in (("eleven", summary(rows)), ("eleven_coverage", coverage_table(rows))):
+    cells = summary.cells_of(rows, _TRAIN)
+    tables = {
+        "eleven": summary.leads(cells),
+        "eleven_cells": summary.each_cell(cells),
+        "eleven_recipes": summary.recipes(cells),
+        "eleven_coverage": summary.coverage(rows),
+        "eleven_cost": summary.cost(cells),
+    }
+    for name, text in tables.items():
         print(f"{text}\n")
         (TABLES / f"{name}.md").write_text(f"{text}\n")
 

@@ -2,7 +2,7 @@
 
 python bench/peers.py [--datasets boston …] [--shares 0 5 20] [--seeds 10] [--peers NAME …] [--table]
 
-Protocol of the paper's Table 1 on its first split seeds, 10 of 50 unless told. Every peer also runs behind a simple
+Protocol of the paper's Table 1 on its first split seeds, 10 of 50 by default. Every peer also runs behind a simple
 out-of-fold cleaning, because that is what a careful person would do: labels are dropped whose residual from LightGBM
 L1, out of five folds, exceeds four robust standard deviations. Runs are appended to bench/results/peers.csv; what is
 there already is not run again. Peers come with the extra `bench`; one that is not installed is named and left out.
@@ -153,6 +153,18 @@ def ngboost(distribution: str) -> Fit:
     return fit
 
 
+def tabular_network(name: str) -> Callable[[int], Any]:
+    """A network of pytabkit with its tuned defaults."""
+
+    def make(seed):
+        from pytabkit.models.sklearn import sklearn_interfaces
+
+        kind = getattr(sklearn_interfaces, f"{name}_Regressor")
+        return kind(device="cpu", random_state=seed % 2**31, n_threads=1)
+
+    return make
+
+
 def cleanlab(X, y, seed):
     from cleanlab.regression.learn import CleanLearning
 
@@ -196,6 +208,8 @@ PEERS: dict[str, tuple[Fit, str]] = {
     "quantile forest": (quantile_forest, "quantile_forest"),
     "NGBoost Normal": (ngboost("Normal"), "ngboost"),
     "NGBoost Student": (ngboost("TFixedDf"), "ngboost"),
+    "RealMLP-TD": (plain(tabular_network("RealMLP_TD")), "pytabkit"),
+    "TabM-D": (plain(tabular_network("TabM_D")), "pytabkit"),
     "CatBoost conformal": (catboost_conformal, "catboost"),
     "MAPIE CV+ LightGBM": (mapie, "mapie"),
     "cleanlab + LightGBM": (cleanlab, "cleanlab"),

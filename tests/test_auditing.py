@@ -305,7 +305,7 @@ def test_guessed_inputs_are_not_taken_for_wrong_labels():
         found.append(fair.is_label_issue[wrong].mean())
         full = ~np.isnan(X).any(axis=1)
         np.testing.assert_allclose(np.diff(np.log(fair.std / plain.std)[full]), 0, atol=1e-9)
-    assert alarms[0] > 15  # else there would be nothing to mend
+    assert alarms[0] > 15  # else there would be nothing to fix
     assert alarms[1] < 0.7 * alarms[0]
     assert np.mean(found) > 0.9
 
@@ -411,3 +411,48 @@ def test_models_are_not_trained_on_codes_for_missing_labels():
     assert result.is_label_issue[coded].all()
     assert not result.is_label_issue[~coded].any()
     assert (result.predicted_label > 0).all()
+
+
+@pytest.mark.parametrize("make_model", [levelhead.GCPBoostingRegressor, levelhead.GCPRegressor])
+def test_codes_take_no_part_in_a_direct_fit(make_model):
+    """A user who calls fit with −200 among the labels gets the share of wrong labels among the others."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    y = 20 + 5 * X[:, 0] + 0.5 * rng.normal(size=400)
+    y[:30] = -200.0
+    y[30:36] += 15
+    model = make_model(n_members=1, random_state=0).fit(X, y)
+    assert model.separation_.n == 370
+    assert model.separation_.contamination < 0.05
+    result = model.audit(X, y)
+    assert result.is_code[:30].all()
+    assert result.contamination == pytest.approx(36 / 400, abs=0.015)
+    assert abs(model.predict(X)[36:] - 20 - 5 * X[36:, 0]).mean() < 1
+
+
+def test_a_shifted_day_is_found_in_a_table_ordered_by_time():
+    """Models that have seen the hours before and after learn the shift; those that have not flag it."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    when = pandas.date_range("2024-03-01", periods=1200, freq="h")
+    x = rng.normal(size=1200)
+    y = 2 * x + 0.3 * rng.normal(size=1200)
+    y[500:524] += 3
+    X = pandas.DataFrame({"when": when, "x": x})
+    result = levelhead.audit(X, y, "trees", n_members=1, random_state=0)
+    assert result.is_label_issue[500:524].sum() >= 20
+    assert result.is_label_issue.sum() <= 26
+    assert any("ordered by 'when'" in remark for remark in result.remarks)
+    assert auditing.blocks_in_time(X.sample(frac=1, random_state=0), y) == (None, ())
+    assert auditing.blocks_in_time(X[["x"]].to_numpy(), y) == (None, ())
+    assert auditing.blocks_in_time(X[:150], y[:150]) == (None, ())
+
+
+def test_a_drift_that_only_neighbours_show_leaves_random_folds():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({"when": pandas.date_range("2024-03-01", periods=600, freq="h")})
+    drift = 3 * np.cumsum(rng.normal(size=600)) / np.sqrt(20)
+    groups, remarks = auditing.blocks_in_time(X, drift + 0.1 * rng.normal(size=600))
+    assert groups is None
+    assert "--time when" in remarks[0]

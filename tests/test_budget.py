@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, budget, datasets
+from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, datasets
 from levelhead.budget import fit_within
+from levelhead.estimators import _clock
+from levelhead.estimators.networks import pace as pace_of_networks
 
 DATA = datasets.synthetic(1200, contamination=0.05, random_state=0)
 
@@ -24,7 +27,7 @@ def test_a_small_budget_takes_fewer_epochs_than_a_large_one() -> None:
 
 def test_epochs_fill_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        budget, "_pace", lambda *given: (100.0, 50.0)
+        pace_of_networks, "pace", lambda *given: (100.0, 50.0)
     )  # seconds besides the epochs, and for each
     model = fit_within(GCPRegressor(n_members=1, random_state=0), DATA.X[:100], DATA.y[:100], 500)
     assert model.max_iter == 6  # (0.9 · 500 − 100)/50, and a moment for the preparation
@@ -34,7 +37,7 @@ def test_epochs_fill_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> N
 def test_more_rows_and_more_networks_take_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that counts epochs, rows and networks, so that other programs on the machine do not matter."""
     clock = [0.0]
-    monkeypatch.setattr(budget.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(pace_of_networks.time, "perf_counter", lambda: clock[0])
 
     class Counted(GCPRegressor):
         def fit(self, X, y, sample_weight=None):
@@ -43,7 +46,7 @@ def test_more_rows_and_more_networks_take_more_time(monkeypatch: pytest.MonkeyPa
 
     def pace(rows: int, members: int) -> tuple[float, float]:
         X, y = np.resize(DATA.X, (rows, 1)), np.resize(DATA.y, rows)
-        return budget._pace(Counted(n_members=members), X, y)
+        return pace_of_networks.pace(Counted(n_members=members), X, y)
 
     overhead, one = pace(1000, 5)
     assert overhead == pytest.approx(0.105)
@@ -52,15 +55,41 @@ def test_more_rows_and_more_networks_take_more_time(monkeypatch: pytest.MonkeyPa
     assert pace(1000, 20)[1] == pytest.approx(4 * one)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("cls", [GCPBoostingRegressor, AutoRegressor])
-def test_a_budget_is_for_networks(cls: type) -> None:
-    words = (
-        f"a time budget sets the number of epochs of a network, and {cls.__name__} has none; use GCPRegressor"
+def test_trees_and_both_take_a_limit(cls: type) -> None:
+    pytest.importorskip("lightgbm")
+    hasty = fit_within(cls(n_members=1, random_state=0), DATA.X, DATA.y, 0.01)
+    assert len(hasty.audit(DATA.X, DATA.y)) == 1200
+    _, *networks = getattr(hasty, "estimators_", [hasty])
+    assert all(network.n_iter_ <= 2 for network in networks)  # one epoch in each phase
+    patient = cls(n_members=1, random_state=0, time_limit=1e6).fit(DATA.X, DATA.y)
+    same = cls(n_members=1, random_state=0).fit(DATA.X, DATA.y)
+    np.testing.assert_array_equal(patient.predict(DATA.X), same.predict(DATA.X))
+    if not networks:
+        assert hasty.n_iter_ < patient.n_iter_
+    through = fit_within(
+        make_pipeline(StandardScaler(), cls(n_members=1, random_state=0)), DATA.X, DATA.y, 0.01
     )
-    with pytest.raises(ValueError, match=words):
-        fit_within(cls(), DATA.X, DATA.y, 60)
-    with pytest.raises(ValueError, match=words):
-        fit_within(make_pipeline(StandardScaler(), cls()), DATA.X, DATA.y, 60)
+    assert len(through.predict(DATA.X)) == 1200
+
+
+def test_an_estimator_without_a_limit_is_named() -> None:
+    with pytest.raises(ValueError, match="LinearRegression has no time limit; use AutoRegressor"):
+        fit_within(LinearRegression(), DATA.X, DATA.y, 60)
+
+
+def test_progress_is_written_at_most_every_ten_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lightgbm")
+    now = [0.0]
+    monkeypatch.setattr(_clock.time, "perf_counter", lambda: now.append(now[-1] + 4.0) or now[-1])
+    GCPBoostingRegressor(max_iter=45, verbose=True, random_state=0).fit(DATA.X[:200], DATA.y[:200])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("levelhead: fold models of trees, round 1 of at most 5, score ")
+    assert lines[-1].startswith("levelhead: member 1 of 1, tree ")
+    assert 4 < len(lines) < 50 / 2
 
 
 def test_no_time_is_no_budget() -> None:

@@ -84,7 +84,7 @@ def fit(X: NDArray[np.float64], y: NDArray[np.float64]) -> Prediction:
     return both.predict_dist(X)
 """
 
-# A client that misuses the interface is told so: the types are there, not merely Any.
+# A client that misuses the interface gets an error: the types are there, not merely Any.
 WRONG = {
     'from levelhead import audit\naudit([[0.0]], [0.0], false_alarm_rate="low")\n': "arg-type",
     "from levelhead import metrics\nn: int = metrics.rmse([0.0], [0.0])\n": "assignment",

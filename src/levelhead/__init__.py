@@ -21,15 +21,18 @@ _HOME = {
     "GCPRegressor": "estimators",
     "GammaDivergenceRegressor": "estimators",
     "GaussianRegressor": "estimators",
+    "MultiTargetRegressor": "estimators",
     "Prediction": "prediction",
+    "TabularRegressor": "estimators",
     "audit": "auditing",
     "load": "persistence",
     "predict_dist": "metrics",
+    "predict_interval": "metrics",
     "save": "persistence",
     "tabular_pipeline": "estimators",
 }
 
-_MODULES = ("contamination", "datasets", "metrics")
+_MODULES = ("contamination", "datasets", "metrics", "plots")
 
 __all__ = ["__version__", *sorted(_HOME)]
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from levelhead import contamination as contamination
     from levelhead import datasets as datasets
     from levelhead import metrics as metrics
+    from levelhead import plots as plots
     from levelhead.auditing import audit as audit
     from levelhead.audits import Audit as Audit
     from levelhead.estimators import AutoRegressor as AutoRegressor
@@ -48,8 +52,11 @@ if TYPE_CHECKING:
     from levelhead.estimators import GaussianRegressor as GaussianRegressor
     from levelhead.estimators import GCPBoostingRegressor as GCPBoostingRegressor
     from levelhead.estimators import GCPRegressor as GCPRegressor
+    from levelhead.estimators import MultiTargetRegressor as MultiTargetRegressor
+    from levelhead.estimators import TabularRegressor as TabularRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
     from levelhead.metrics import predict_dist as predict_dist
+    from levelhead.metrics import predict_interval as predict_interval
     from levelhead.persistence import load as load
     from levelhead.persistence import save as save
     from levelhead.prediction import Prediction as Prediction

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from levelhead.audits import dependence
-from levelhead.audits.dependence import find_dependence
+from levelhead.audits.dependence import find_dependence, time_order
 
 
 def noise(n=1000, seed=0):
@@ -83,3 +83,22 @@ def test_nothing_is_said_without_residuals(z):
 
 def test_examples():
     assert doctest.testmod(dependence).failed == 0
+
+
+def test_a_table_in_the_order_of_time_is_recognised():
+    days = np.datetime64("2024-01-01") + np.arange(60).repeat(2)
+    text = days.astype(str)
+    mixed = np.random.default_rng(0).permutation(text)
+    assert time_order({"x": np.arange(120.0), "when": days})[0] == "when"
+    assert time_order({"hour": np.tile(["01:00", "13:00"], 60), "day": text})[0] == "day"
+    assert time_order({"day": text[::-1]})[0] == "day"
+    assert time_order({"day": mixed}) is None
+    assert time_order({"day": text[:30]}) is None  # fifteen days
+    assert time_order({"number": np.arange(120.0), "name": np.array(list("ab") * 60)}) is None
+    assert time_order({}) is None
+
+
+def test_a_missing_date_is_no_order():
+    days = (np.datetime64("2024-01-01") + np.arange(60)).astype("datetime64[ns]")
+    days[7] = np.datetime64("NaT")
+    assert time_order({"day": days}) is None

@@ -88,11 +88,11 @@ def test_estimate_uses_the_local_variance():
     rng = np.random.default_rng(2)
     scale = np.exp(rng.normal(size=5000))
     z = scale * rng.normal(size=5000)
-    told = estimate_contamination(z, scale**2)
-    untold = estimate_contamination(z, scale.mean() ** 2)
-    assert told.contamination < 0.01
-    assert told.variance_ratio == pytest.approx(1, abs=0.05)
-    assert untold.contamination > 0.05
+    known = estimate_contamination(z, scale**2)
+    unknown = estimate_contamination(z, scale.mean() ** 2)
+    assert known.contamination < 0.01
+    assert known.variance_ratio == pytest.approx(1, abs=0.05)
+    assert unknown.contamination > 0.05
 
 
 def test_estimate_is_equivariant_and_repeatable():
@@ -253,3 +253,37 @@ def test_more_wrong_labels_than_clean_ones_are_not_passed_over():
     estimate = estimate_contamination(z, 1.0, core="student")
     assert estimate.contamination > 0.4
     assert not estimate.reliable
+
+
+def test_rounded_labels_are_no_misfit():
+    """Most flights agree to the minute: spikes near 0 say nothing against the shape of the residuals."""
+    rng = np.random.default_rng(0)
+    z = np.r_[np.round(rng.normal(0, 2.5, 1500)) + 0.3 * rng.normal(size=1500), rng.uniform(20, 200, 80)]
+    assert estimate_contamination(z, 1.0, core="student").reliable
+
+
+def test_three_groups_that_no_input_separates_are_a_misfit():
+    rng = np.random.default_rng(0)
+    z = 0.5 * rng.normal(size=2000) + rng.choice([-3.0, 0.0, 3.0], 2000, p=[0.3, 0.4, 0.3])
+    assert "no shape" in " ".join(estimate_contamination(z, 1.0, core="student").warnings)
+
+
+@pytest.mark.parametrize(("n", "draws"), [(200, 40), (1000, 12)])
+def test_probabilities_mean_what_they_say(n, draws):
+    """Pooled over shares and kinds of errors: of labels with a probability near one half, about half are wrong."""
+    rng = np.random.default_rng(7)
+    total, said, wrong_there = 0, 0.0, 0
+    for k in range(draws):
+        wrong = rng.random(n) < (0.05, 0.2)[k % 2]
+        z = np.where(
+            wrong, rng.normal(0, 10, n) if k % 4 < 2 else rng.normal(8, 1.5, n), rng.standard_t(5, n)
+        )
+        p = estimate_contamination(z, 1.0, core="student").probability(z, 1.0)
+        middle = (p > 0.2) & (p < 0.8)
+        total, said, wrong_there = (
+            total + middle.sum(),
+            said + p[middle].sum(),
+            wrong_there + wrong[middle].sum(),
+        )
+    assert total > 60
+    assert abs(wrong_there - said) / total < 0.15

@@ -97,11 +97,14 @@ def test_the_estimator_can_be_chosen(
     assert isinstance(levelhead.load("m")[-1], classes[kind])
 
 
-def test_trees_know_no_time_budget(flats, tmp_path: Path) -> None:
-    arguments = ["fit", str(flats.path), "-t", "rent", "-o", str(tmp_path / "m"), "--estimator", "trees"]
-    done = CliRunner().invoke(app, [*arguments, "--time-budget", "9"])
-    assert done.exit_code == 1
-    assert "does not apply to trees; leave it out" in done.stderr
+@pytest.mark.parametrize("kind", ["trees", "auto"])
+def test_a_time_budget_keeps_the_kind_of_model(flats, tmp_path: Path, kind: str) -> None:
+    arguments = ["fit", str(flats.path), "-t", "rent", "-o", str(tmp_path / "m"), "--estimator", kind]
+    done = CliRunner().invoke(app, [*arguments, "--time-budget", "2", "--members", "1"])
+    assert done.exit_code == 0, done.stderr
+    model = levelhead.load(tmp_path / "m")[-1]
+    assert type(model).__name__ == {"trees": "GCPBoostingRegressor", "auto": "AutoRegressor"}[kind]
+    assert 0 < model.time_limit <= 2
 
 
 def test_the_demo_shows_what_the_method_is_worth(run, tmp_path: Path) -> None:
@@ -218,6 +221,7 @@ def test_help_is_quick_and_complete(run, tmp_path: Path) -> None:
         page = run(name, "--help", cwd=tmp_path).out
         assert f"levelhead {name}" in page
         assert "Examples:" in page
+        assert "<bool>" not in page  # flags are shown as flags
     assert run("--version", cwd=tmp_path).out == f"levelhead {levelhead.__version__}\n"
 
 

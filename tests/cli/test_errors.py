@@ -86,7 +86,7 @@ def test_a_missing_input_column_suggests_the_nearest(fitted: Path, small: Path) 
     assert "new.csv has no column 'x'; did you mean 'X'?" in message
 
 
-def test_a_model_without_distributions_is_told_so(small: Path) -> None:
+def test_a_model_without_distributions_has_an_error_that_says_so(small: Path) -> None:
     levelhead.save(LinearRegression().fit(np.arange(40.0)[:, None], np.arange(40.0)), small / "line")
     (small / "new.csv").write_text("x\n1\n")
     code, message = failure("predict", "line", "new.csv", "-o", "out.csv")

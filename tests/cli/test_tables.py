@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import levelhead
@@ -64,3 +65,42 @@ def test_the_command_line_and_python_give_the_same_model(flats, call, tmp_path: 
     np.testing.assert_array_equal(
         loaded.predict(table.frame), ours.predict(table.formats.transform(table.frame))
     )
+
+
+def test_predict_says_what_is_unlike_the_table_of_the_fit(call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = (f"{k % 28 + 1:02d}.03.2024;{'ab'[k % 2]}1;{rng.normal() + k % 2:.2f}" for k in range(80))
+    (tmp_path / "a.csv").write_text("day;kind;y\n" + "\n".join(rows))
+    fit = ("fit", "a.csv", "-t", "y", "-o", "m", "--estimator", "trees", "--members", 1)
+    assert call(*fit, cwd=tmp_path).code == 0
+    later = "day;kind\n02.04.2024;a1\n2024-04-03;b1\n2024-04-04;zürich\n2024-04-05\n?;b1\n6 May;b1\n"
+    (tmp_path / "b.csv").write_bytes(later.encode("cp1252"))
+    done = call("predict", "m", "b.csv", "-o", "out.csv", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    expected = [
+        "the text was read as cp1252",
+        "1 row with fewer cells than the header",
+        "day: 1 cell that could not be read",
+        "day: 3 dates read as year, month, day (%Y-%m-%d); the others are written as %d.%m.%Y",
+        "kind: 1 cell with categories that were not there in the fit: 'zürich'",
+    ]
+    assert len(done.json["remarks"]) == len(expected)
+    for words, remark in zip(expected, done.json["remarks"], strict=True):
+        assert words in remark
+
+
+def test_categories_of_a_model_from_python_stay_text(call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    zips = rng.choice(["01067", "50667", "80331"], 90)
+    frame = pd.DataFrame({"zip": zips, "x": rng.normal(size=90)})
+    y = np.where(zips == "01067", 5.0, 0.0) + 0.1 * rng.normal(size=90)
+    model = levelhead.GCPBoostingRegressor(n_members=1, random_state=0).fit(
+        frame.astype({"zip": "category"}), y
+    )
+    levelhead.save(model, tmp_path / "m")
+    (tmp_path / "new.csv").write_text("zip,x\n01067,0.5\n50667,0.5\n99999,0.5\n")
+    done = call("predict", "m", "new.csv", "-o", "out.csv", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    predicted = pd.read_csv(tmp_path / "out.csv")["mean"]
+    assert predicted[0] > 4 > 1 > predicted[1]
+    assert done.json["remarks"] == ["zip: 1 cell with categories that were not there in the fit: '99999'"]

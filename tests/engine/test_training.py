@@ -298,10 +298,10 @@ class TestTrouble:
 
 
 def test_progress(data, small, quick):
-    told = []
-    networks = train(small, quick, [Job(network=k) for k in range(2)], callback=told.append, **data)
+    recorded = []
+    networks = train(small, quick, [Job(network=k) for k in range(2)], callback=recorded.append, **data)
     for k, network in enumerate(networks):
-        own = [progress for progress in told if progress.network == k]
+        own = [progress for progress in recorded if progress.network == k]
         assert [p.epoch for p in own] == sorted({p.epoch for p in own})
         assert own[-1].epoch == quick.epochs
         assert own[-1].loss == network.loss_curve[-1]

@@ -123,8 +123,8 @@ def test_the_variance_of_a_member_is_calibrated_and_leaves_room_for_their_disagr
     assert 0.02 < model.disagreement_ <= 0.5
     answer, unit = model.predict_dist(X), model.target_scale_.spread**2
     network = prognostic_variance(answer.member_alpha, answer.member_sigma / unit)
-    honest = model.calibration_(network) * model.separation_.variance_ratio
-    np.testing.assert_allclose(answer.member_var / unit, honest * (1 - model.disagreement_))
+    calibrated = model.calibration_(network) * model.separation_.variance_ratio
+    np.testing.assert_allclose(answer.member_var / unit, calibrated * (1 - model.disagreement_))
     assert GCPRegressor(**QUICK).fit(X, Y).disagreement_ == 0
 
 

@@ -135,10 +135,29 @@ def test_weights_are_learnt_from_labels_that_the_models_have_not_seen(monkeypatc
     weigh = combination.stacking_weights
     monkeypatch.setattr(combination, "stacking_weights", lambda held: given.append(held) or weigh(held))
     model = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS)
-    known, used = given[0], given[-1]  # of all models, and of those with a weight
+    known, used = given[-2:]  # of all models, and of those with a weight
     for part, mean in zip(model.estimators_, used.means, strict=True):
         np.testing.assert_allclose(mean, part.oof_prediction_.mean)
         assert (known.quality >= part.audit(X, STEPS).label_quality).all()
+
+
+@pytest.mark.parametrize("kind", ["trees", "networks"])
+def test_members_learn_with_the_doubts_of_all_models(monkeypatch, quick, kind):
+    upper = X[:, 0] > 0
+    asked = []
+
+    def doubts(held_out):
+        asked.append(held_out)
+        return np.where(upper, 1 - 1e-9, 0.0)
+
+    monkeypatch.setattr(combination, "probably_wrong", doubts)
+    model = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS)
+    assert len(asked) == 1
+    assert asked[0].means.shape == (3, len(X))
+    parts = [m for m in model.estimators_ if isinstance(m, GCPBoostingRegressor) == (kind == "trees")]
+    for part in parts:
+        error = np.abs(part.predict(X) - STEPS)
+        assert error[upper].mean() > 3 * error[~upper].mean()
 
 
 # ---------------------------------------------------------------------- weights
@@ -229,13 +248,13 @@ def test_all_models_learn_on_one_scale():
 def test_groups_and_folds_reach_every_model(monkeypatch, quick):
     given = []
     for cls in (GCPRegressor, GCPBoostingRegressor):
-        fit = cls.fit
+        fit = cls._fit_steps
 
-        def spy(self, X, y, sample_weight=None, *, groups=None, cv=None, fit=fit):
+        def spy(self, X, y, sample_weight, groups, cv, fit=fit):
             given.append((groups, cv))
-            return fit(self, X, y, sample_weight, groups=groups, cv=cv)
+            return fit(self, X, y, sample_weight, groups, cv)
 
-        monkeypatch.setattr(cls, "fit", spy)
+        monkeypatch.setattr(cls, "_fit_steps", spy)
     groups = np.arange(300) // 3
     AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS, groups=groups, cv=4)
     assert len(given) == 3

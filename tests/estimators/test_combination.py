@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from levelhead.estimators.combination import Combination, HeldOut, chosen_models, learn, stacking_weights
+from levelhead.estimators.combination import (
+    Combination,
+    HeldOut,
+    chosen_models,
+    learn,
+    probably_wrong,
+    stacking_weights,
+)
 from levelhead.prediction import Prediction
 
 N = 1000
@@ -70,6 +77,21 @@ def test_what_an_ensemble_averages_out_is_no_argument_against_it(rng):
     errors[1] += rng.normal(size=N)
     plain, corrected = (stacking_weights(held_out(errors, chance=c)) for c in ([0, 0], [0, 0.9]))
     assert corrected[1] > plain[1] + 0.05
+
+
+def test_a_model_whose_members_explode_is_not_excused(rng):
+    errors = rng.normal(size=(2, N)) * np.array([[1.0], [10.0]])
+    assert stacking_weights(held_out(errors, chance=[0, 99.0]))[1] < 0.1
+
+
+def test_a_label_is_wrong_if_the_models_together_say_so(rng):
+    errors = rng.normal(size=(2, N))
+    errors[:, :50] += 30
+    errors[1, 50:100] -= 8  # errors of one model alone
+    wrong = probably_wrong(held_out(errors, y=100 * rng.normal(size=N)))
+    assert wrong[:50].min() > 0.9
+    assert wrong[100:].mean() < 0.05
+    assert probably_wrong(held_out(np.zeros((2, N)))) is None
 
 
 def test_the_range_of_trusted_labels_limits_predictions(rng):

@@ -142,6 +142,6 @@ def test_the_score_is_robust_against_wrong_labels():
 def test_public_names_are_found_lazily_and_listed():
     for name in dir(levelhead):
         assert getattr(levelhead, name) is not None
-    assert {*levelhead.__all__, "contamination", "datasets", "metrics"} == set(dir(levelhead))
+    assert {*levelhead.__all__, "contamination", "datasets", "metrics", "plots"} == set(dir(levelhead))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         levelhead.nothing  # noqa: B018

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 pytest.importorskip("lightgbm")
 
 from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, audit, load, save
-from levelhead.estimators import _large, _sampling, automatic
+from levelhead.estimators import _large, _sampling
 from levelhead.estimators._sampling import Piece
 
 pytestmark = pytest.mark.compiled
@@ -34,11 +35,6 @@ def fitted():
         patch.setattr(_large, "LARGE_ROWS", 3000)
         patch.setattr(_large, "SAMPLE_ROWS", SAMPLE)
         return GCPBoostingRegressor(**SETTINGS).fit(X, Y)
-
-
-class QuickTrees(GCPBoostingRegressor):
-    def __new__(cls, **settings):
-        return GCPBoostingRegressor(max_iter=60, **settings)
 
 
 def pieces(rows, X=X, y=Y):
@@ -114,10 +110,10 @@ def test_wrong_labels_inside_and_outside_the_sample_are_found(fitted):
 
 
 def test_labels_that_are_wrong_have_no_weight(fitted):
-    weight = _large.label_weights(fitted.judge_, Piece(X, Y))
+    weight = _large.learnt(fitted.judge_, fitted.judge_, Piece(X, Y), 0).weight
     assert np.median(weight[WRONG]) < 1e-3
     assert np.median(weight[~WRONG]) > 0.8
-    doubled = _large.label_weights(fitted.judge_, Piece(X, Y, np.full(N, 2.0)))
+    doubled = _large.learnt(fitted.judge_, fitted.judge_, Piece(X, Y, np.full(N, 2.0)), 0).weight
     np.testing.assert_allclose(doubled, 2 * weight)
 
 
@@ -161,13 +157,14 @@ def test_a_frame_with_categories_and_weights(small_limits):
 
 @pytest.mark.slow
 def test_networks_and_trees_are_combined_on_held_out_rows(small_limits, monkeypatch, tmp_path):
-    monkeypatch.setattr(automatic, "GCPRegressor", lambda **s: GCPRegressor((16,), max_iter=30, **s))
-    monkeypatch.setattr(automatic, "GCPBoostingRegressor", QuickTrees)
-    model = AutoRegressor(n_members=1, random_state=0, n_jobs=1).fit(X, Y)
+    kinds = [GCPBoostingRegressor(**SETTINGS), GCPRegressor((16,), max_iter=30, random_state=0, n_jobs=1)]
+    monkeypatch.setattr(AutoRegressor, "_kinds", lambda *_: [clone(kind) for kind in kinds])
+    steps = 2 * np.sign(X[:, 0]) + np.sign(X[:, 1]) + Y - CLEAN
+    model = AutoRegressor(n_members=1, random_state=0, n_jobs=1).fit(X, steps)
     assert model.chosen_ in ("trees", "both")
     assert len(model.oof_prediction_) == round(0.05 * N)
     again = load(save(model, tmp_path / "large"), n_jobs=1)
     np.testing.assert_array_equal(again.predict(X[:200]), model.predict(X[:200]))
-    np.testing.assert_array_equal(again.audit(X, Y).p_outlier, model.audit(X, Y).p_outlier)
-    verdict = audit(X, Y, AutoRegressor(n_members=1, random_state=0, n_jobs=1))
+    np.testing.assert_array_equal(again.audit(X, steps).p_outlier, model.audit(X, steps).p_outlier)
+    verdict = audit(X, steps, AutoRegressor(n_members=1, random_state=0, n_jobs=1))
     assert WRONG[verdict.is_label_issue].mean() > 0.85

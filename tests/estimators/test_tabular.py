@@ -102,3 +102,10 @@ def test_skrub_is_imported_only_when_needed():
 
 def test_the_example_in_the_docstring():
     assert doctest.testmod(tabular).failed == 0
+
+
+def test_text_is_encoded_the_same_way_each_time():
+    words = RNG.choice(["north", "south", "park", "lake", "mill", "king", "queen", "rose"], (N, 4))
+    frame = pd.DataFrame({"area": AREA, "note": [" ".join(row) + f" {k}" for k, row in enumerate(words)]})
+    first, second = (model()[:-1].fit_transform(frame, RENT) for _ in range(2))
+    np.testing.assert_array_equal(first, second)

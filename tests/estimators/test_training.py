@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from levelhead import GaussianRegressor, GCPRegressor, datasets, engine
+from levelhead.estimators import _preparation
 from levelhead.prediction.calibration import IDENTITY
 
 pytestmark = pytest.mark.compiled
@@ -127,14 +128,14 @@ def test_gaussian_networks_can_be_calibrated_too():
         "random_state": 0,
     }
     naive = GaussianRegressor(**settings).fit(data.X, data.y)
-    honest = GaussianRegressor(**settings, out_of_fold=True, contamination="auto").fit(data.X, data.y)
+    held_out = GaussianRegressor(**settings, out_of_fold=True, contamination="auto").fit(data.X, data.y)
 
     def coverage(fitted):
         lower, upper = fitted.predict_interval(new.X, 0.9)
         return ((new.y >= lower) & (new.y <= upper)).mean()
 
     assert coverage(naive) < 0.8
-    assert abs(coverage(honest) - 0.9) < abs(coverage(naive) - 0.9)
+    assert abs(coverage(held_out) - 0.9) < abs(coverage(naive) - 0.9)
 
 
 def test_weighting_suspects_down_does_not_shrink_the_variance_again():
@@ -306,3 +307,19 @@ def test_zero_noise_gives_a_finite_answer():
     mean, std = fitted.predict(X, return_std=True)
     assert np.isfinite(mean).all()
     assert (std > 0).all()
+
+
+def test_rows_held_out_for_early_stopping_respect_groups():
+    """A group is held out as a whole, and the choice does not depend on the order of the rows."""
+    groups = np.repeat(np.arange(12), 10)
+    rows = _preparation.arrange(X, Y, None, 3).joined(groups)
+    held_out = rows.sample_groups(0.25, 5)
+    assert held_out.sum() == 30
+    assert len(set(groups[held_out])) == 3
+    order = np.random.default_rng(0).permutation(120)
+    renamed = (groups[order] * 7) % 12
+    again = _preparation.arrange(X[order], Y[order], None, 3).joined(renamed).sample_groups(0.25, 5)
+    assert np.array_equal(again, held_out[order])
+    alone = {"early_stopping": True, "max_iter": 5, "out_of_fold": False, "contamination": None}
+    plain, grouped = gcp(**alone).fit(X, Y), gcp(**alone).fit(X, Y, groups=groups)
+    assert not np.array_equal(plain.predict(X), grouped.predict(X))

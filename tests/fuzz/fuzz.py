@@ -98,6 +98,7 @@ def main():
     parser.add_argument("count", type=int, nargs="?", default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="one finding, as in network:123")
+    parser.add_argument("--subject", help="mutate the file of one model only")
     parser.add_argument("--complaints", action="store_true", help="show what ends in a ValueError too")
     given = parser.parse_args()
 
@@ -112,7 +113,7 @@ def main():
         name, seed = given.only.split(":")
         counts, findings = run([int(seed)], name, report)
     else:
-        counts, findings = run(range(given.seed, given.seed + given.count), report=report)
+        counts, findings = run(range(given.seed, given.seed + given.count), given.subject, report)
     print(f"{counts.total():,} mutations: {dict(counts)}; {len(findings)} findings")
     sys.exit(1 if findings else 0)
 

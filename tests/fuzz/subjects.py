@@ -9,7 +9,7 @@ from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import HuberRegressor, Ridge
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
@@ -31,6 +31,7 @@ from levelhead import (
     GCPRegressor,
     tabular_pipeline,
 )
+from levelhead.tables import TableFormats
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -46,6 +47,17 @@ FRAME = pd.DataFrame(
         "sold": pd.date_range("2020-01-01", periods=N, tz="UTC").astype(str),
     }
 )
+RAW = pd.DataFrame(
+    {
+        "price": [f"€ {1000 * abs(a):.2f}".replace(".", ",") for a in NUMBERS[:, 1]],
+        "share": [f"{k % 9}%" if k % 5 else "n/a" for k in range(N)],
+        "code": [-999 if k % 11 == 0 else k % 13 for k in range(N)],
+        "sold": [f"{k % 28 + 1}.{k % 12 + 1}.2023" for k in range(N)],
+        "street": [f"street {k % 17}" for k in range(N)],
+        "near": [f"about {round(2 * y)}" for y in LABELS],
+        "note": [f"free text number {k}" for k in range(N)],
+    }
+)
 TEXTS = [f"{'good' if y > 0 else 'bad'} flat number {k % 7} near the park" for k, y in enumerate(LABELS)]
 
 
@@ -57,14 +69,26 @@ def trees():
     return GCPBoostingRegressor(max_iter=4, random_state=0, n_jobs=1)
 
 
-def auto():
+def auto(X, scale=None):
     """Both kinds, put together by hand: those of `fit` take long and leave nothing else in the file."""
-    model = AutoRegressor(n_members=1)
+    model = AutoRegressor(n_members=1, target_transform=scale)
     model.reason_ = "both"
-    model.estimators_ = [trees().fit(NUMBERS, LABELS), network().fit(NUMBERS, LABELS)]
-    model._combine(NUMBERS, LABELS, None)
-    model.n_features_in_ = model.estimators_[0].n_features_in_
+    model.estimators_ = [
+        each.set_params(target_transform=scale).fit(X, LABELS) for each in (trees(), network())
+    ]
+    first = model.estimators_[0]
+    model.target_transform_, model.target_transform_reason_ = first.target_transform_, "given"
+    model._combine(X, LABELS, None)
+    model.n_features_in_ = first.n_features_in_
+    if hasattr(first, "feature_names_in_"):
+        model.feature_names_in_ = first.feature_names_in_
     return model
+
+
+def raw():
+    """What the command line saves: formats of raw columns, then both kinds on another scale of the labels."""
+    formats = TableFormats(separator=";").fit(RAW)
+    return Pipeline([("formats", formats), ("regressor", auto(formats.transform(RAW), "yeo-johnson"))])
 
 
 def encoders():
@@ -103,6 +127,7 @@ def fitted():
         "network": (network(), NUMBERS),
         "bayes": (bayes, NUMBERS),
         "trees": (trees(), FRAME[["area", "rooms", "heating"]]),
+        "frame": (network().set_params(target_transform=MinMaxScaler()), FRAME),
         "cleaned": (CleanedRegressor(Ridge(), auditor=network(), random_state=0), NUMBERS),
         "encoders": (make_pipeline(encoders(), network()), FRAME),
         "derived": (make_pipeline(derived(), network()), NUMBERS),
@@ -111,4 +136,4 @@ def fitted():
         "table": (tabular_pipeline(trees()), FRAME),
     }
     ready = {name: (model.fit(X, LABELS), X) for name, (model, X) in models.items()}
-    return ready | {"auto": (auto(), NUMBERS)}
+    return ready | {"auto": (auto(NUMBERS), NUMBERS), "raw": (raw(), RAW)}

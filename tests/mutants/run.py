@@ -199,7 +199,7 @@ def check_unchanged(copy: Copy, mutants: list[Mutant], results: Results) -> None
         began = perf_counter()
         code, output = copy.run(tests, compiled=compiled)
         if code != _PASSED:
-            sys.exit(f"{output}\n{_UNCHANGED}, and tests do not pass: mend that first")
+            sys.exit(f"{output}\n{_UNCHANGED}, and tests do not pass: fix that first")
         results.add(Result(name, "survived", perf_counter() - began, ""))
         print(f"{name}: all pass, {perf_counter() - began:.0f} s", flush=True)
 

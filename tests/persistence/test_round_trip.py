@@ -370,7 +370,7 @@ def test_the_file_has_the_permissions_of_any_other(tmp_path):
 
 
 def test_a_missing_library_is_named_with_its_remedy(tmp_path, monkeypatch):
-    path = save(tabular_pipeline(gcp()), tmp_path / "m")
+    path = save(tabular_pipeline(gcp()).fit(X, Y), tmp_path / "m")
     monkeypatch.setitem(sys.modules, "skrub._table_vectorizer", None)
     with pytest.raises(persistence.ModelFileError, match=r"pip install '\.\[tables\]'"):
         load(path)

@@ -1,4 +1,4 @@
-"""Calibration recovers how residuals grow with a told variance, also among wrong labels."""
+"""Calibration recovers how residuals grow with a stated variance, also among wrong labels."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def residuals(truth, share=0.0):
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_an_overconfident_model_is_set_right(truth, share):
     """Variances four times too small and twice too spread out (on the log scale)."""
-    told = truth**2 / 4
-    calibrated = calibrate(residuals(truth, share), told)(told)
+    stated = truth**2 / 4
+    calibrated = calibrate(residuals(truth, share), stated)(stated)
     error = np.log(calibrated / truth)
     assert np.median(error) == pytest.approx(0, abs=0.1 if share == 0 else 0.45)  # V_p is O(ε) too large
     assert error.std() < 0.1
@@ -37,8 +37,8 @@ def test_a_calibrated_model_is_not_changed(truth):
 
 
 def test_meaningless_variances_become_one_number(truth):
-    told = np.exp(np.random.default_rng(2).normal(size=truth.size))
-    assert calibrate(residuals(np.ones_like(truth)), told).power < 0.05
+    stated = np.exp(np.random.default_rng(2).normal(size=truth.size))
+    assert calibrate(residuals(np.ones_like(truth)), stated).power < 0.05
 
 
 def test_units_do_not_matter(truth):

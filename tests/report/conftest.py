@@ -72,6 +72,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audited:
         rows=place,
         id_column="id",
         title=f"Labels of rent {HOSTILE}",
+        file_name="data/flats in Essen.csv.gz",
         remarks=[HOSTILE],
     )
     return Audited(path, audit, frame, place)

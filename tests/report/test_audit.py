@@ -151,7 +151,7 @@ def test_any_frame_becomes_the_same_rows(kind: str) -> None:
     assert read.numbers.tolist() == [[1, 1], [2, 0], [3, 1]]
 
 
-def test_wrong_calls_are_told_what_is_wrong(verdict: Audit, tmp_path: Path) -> None:
+def test_errors_say_what_is_wrong(verdict: Audit, tmp_path: Path) -> None:
     path, table = tmp_path / "a.html", {"y": verdict.given_label, "x": verdict.given_label}
     with pytest.raises(ValueError, match=r"no column 'z'; it has y, x"):
         audit_report(verdict, path, table=table, target="z")

@@ -85,7 +85,7 @@ def test_the_page_says_where_and_what(page, found) -> None:
 def test_the_table_can_be_limited_to_a_kind_and_repaired_at_once(page, found) -> None:
     page.select_option("#kind", "factor of ten")
     assert shown(page) == 10
-    assert rows(page, 6)[0].startswith("10 times too large (")
+    assert rows(page, 5)[0].startswith("10 times too large (")
     page.click("#bulk summary")
     page.click("[data-bulk=repair]")
     assert "(fix 10)" in page.inner_text("#progress-text")

@@ -193,3 +193,32 @@ def test_a_hundred_thousand_labels_are_no_burden(watched, large: Path) -> None:
     assert page.get_attribute("#grid", "aria-activedescendant") == "grid-row-99999"
     assert time.perf_counter() - began < 60  # seconds; a page that drew all rows would take minutes
     assert errors == []
+
+
+@pytest.mark.parametrize("options", [{"color_scheme": "light"}, {"color_scheme": "dark"}, PHONE])
+def test_axe_finds_nothing_that_keeps_readers_out(options: dict[str, Any], opened) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = opened(figures=True, **options)
+    page.locator("#labels").scroll_into_view_if_needed()
+    page.wait_for_selector("#labels .main-svg")
+    page.locator(".grid-row [data-decision=fix]").first.click()
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_on_paper_there_are_all_figures_and_the_whole_table(opened, audited) -> None:
+    page = opened(color_scheme="dark", figures=True)
+    page.wait_for_selector("#labels .main-svg")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    for panel in ("labels", "scores", "probability", "spread", "alpha", "retention", "calibration"):
+        box = page.locator(f"#{panel} .main-svg").first.bounding_box()
+        assert 200 < box["width"] < 690  # a page of A4 has 688 pixels between its margins
+    assert page.locator("#printed tbody tr").count() == audited.audit.is_label_issue.sum()
+    assert page.locator("#printed thead th").all_inner_texts()[:3] == ["Row", "Given", "Expected"]
+    assert not page.locator("#grid").is_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--card')") == "#ffffff"
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#printed tr").count() == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 19, 25)"

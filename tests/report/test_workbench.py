@@ -1,7 +1,6 @@
 """The report in a real browser: what a reader sees, does and takes home."""
 
 import io
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,12 +29,17 @@ def settled(page: Any, true: Callable[[], bool]) -> None:
 
 def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:
     page = opened(figures=True)
-    low, high = audited.audit.contamination_interval
-    assert page.inner_text("h1") == (
-        f"About {100 * audited.audit.contamination:.1f} % of the labels look wrong "
-        f"({100 * low:.1f} to {100 * high:.1f} %)"
-    )
-    assert f"flagged\n{audited.audit.is_label_issue.sum()}\n" in page.inner_text(".tiles")
+    audit = audited.audit
+    low, high = audit.contamination_interval
+    flagged = audit.is_label_issue.sum()
+    assert page.inner_text("h1") == f"{flagged} of 400 labels are flagged as probably wrong"
+    assert (
+        f"About {100 * audit.contamination:.1f}\u00a0% of the labels look wrong "
+        f"({100 * low:.1f} to {100 * high:.1f}\u00a0%)."
+    ) in page.text_content(".headline")
+    tiles = page.inner_text(".tiles")
+    assert f"flagged\n{flagged}\n" in tiles
+    assert "rows judged\n400 of 402\n" in tiles
     for name in PANELS:
         page.locator(f"#{name}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{name} .main-svg")
@@ -95,9 +99,8 @@ def test_a_row_is_seen_in_the_figures_and_among_its_neighbours(opened, audited) 
     distance[verdicts(audited.audit) > 0] = np.inf
     nearest = np.argsort(distance)[:6]
     near = page.locator("#detail .near tbody tr")
-    assert [text.split(" ")[0] for text in near.locator("th").all_inner_texts()] == expected_rows(
-        audited, [label, *nearest]
-    )
+    assert near.locator("th").all_inner_texts() == expected_rows(audited, [label, *nearest])
+    assert near.first.locator("td").last.inner_text() == f"F{label}"  # the id comes last
     rings = page.evaluate("document.querySelector('#labels-figure').layout.shapes.slice(1)")
     assert (rings[-1]["xanchor"], rings[-1]["yanchor"]) == (
         pytest.approx(audited.audit.predicted_label[label], abs=0.1),
@@ -158,7 +161,18 @@ def test_all_rows_shown_are_marked_at_once(opened, audited) -> None:
     assert page.inner_text("#progress-text") == f"0 of {len(z)} decided"
 
 
-def test_a_slip_of_the_pen_is_suggested(opened, audited) -> None:
+def test_numbers_have_the_digits_that_the_noise_leaves_meaningful(opened, audited) -> None:
+    page, audit = opened(), audited.audit
+    first = audit.issues[0]
+    assert 10 < audit.std[first] < 100
+    wanted = f"{audit.predicted_label[first]:,.0f} ± {audit.std[first]:.0f}"
+    assert rows(page, 2)[0] == wanted
+    assert f"expected {wanted}." in page.inner_text("#detail")
+    row(page, audited, audit.issues[1]).locator("[data-decision=fix]").click()
+    assert float(page.input_value("#replacement")) % 1 == 0 or audit.z[audit.issues[1]] > 0
+
+
+def test_a_typo_is_suggested(opened, audited) -> None:
     page, audit = opened(), audited.audit
     tenfold = next(label for label in audit.issues if audit.z[label] > 0)
     row(page, audited, tenfold).click()
@@ -179,7 +193,7 @@ def test_what_is_downloaded(opened, audited) -> None:
     page.fill("#replacement", "777")
 
     name, text = download(page, "#download-decisions")
-    assert re.fullmatch(r"[\w.-]+-decisions\.csv", name)
+    assert name == "flats-in-Essen-decisions.csv"
     made = pd.read_csv(io.StringIO(text)).set_index("row")
     places = audited.place[[first, second, third, fourth]] + 1
     assert made.index.tolist() == sorted(places)
@@ -195,7 +209,7 @@ def test_what_is_downloaded(opened, audited) -> None:
     )
 
     name, text = download(page, "#download-cleaned")
-    assert re.fullmatch(r"[\w.-]+-cleaned\.csv", name)
+    assert name == "flats-in-Essen-cleaned.csv"
     cleaned = pd.read_csv(io.StringIO(text))
     wanted = audited.frame.copy()
     wanted.loc[audited.place[third], "rent"] = -12.5

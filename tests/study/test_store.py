@@ -90,7 +90,7 @@ def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
     again = run_study([good, bad], path, show_progress=False)
     assert (again.cached, len(again.failures)) == (1, 1)
 
-    with Store(path) as store:  # once the cause is mended, a success takes the place of the failure
+    with Store(path) as store:  # once the cause is fixed, a success takes the place of the failure
         store.record(bad, replace(attempt(good), digest=bad.digest))
         assert store.failures() == []
         assert store.done() == {good.digest, bad.digest}

@@ -4,8 +4,10 @@ import io
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +54,17 @@ def test_rows_of_the_wrong_length(written: Write) -> None:
         training_table(written("x,y\n1,2,3\n4,5\n"), "y")
     table = training_table(written("x,z,y\n1,2,3\n4,5,6\n7\n" + "8,9,1\n" * 9), "y")
     assert any("1 row with fewer cells than the header" in r and "row 3" in r for r in table.remarks)
+
+
+def test_chunks_say_what_the_whole_table_says(written: Write) -> None:
+    rows = "".join("7\n" if k % 40 == 5 else f"{k},é\n" for k in range(100))
+    path = written("x,z\n" + rows, encoding="cp1252")
+    said: list[str] = []
+    assert sum(map(len, tables.pieces(path, rows=30, remark=said.append))) == 100
+    assert said == list(tables.read_raw(path).remarks)
+    assert "read as cp1252" in said[0]
+    assert "3 rows with fewer cells than the header" in said[1]
+    assert "rows 6, 46, 86" in said[1]
 
 
 def test_headers(written: Write) -> None:
@@ -117,6 +130,75 @@ def test_workbooks(tmp_path: Path) -> None:
     assert table.X["sold"].dtype.kind == "M"
     assert table.X["mixed"].tolist() == [1.234, *[1234.5] * 11]  # a number is not read as text
     assert len(list(tables.pieces(path, rows=5, sheet="data"))) == 3
+
+
+def test_percent_times_and_durations_of_workbooks(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    book.active.append(["share", "mixed", "clock", "lasted", "y"])
+    for k in range(24):
+        book.active.append(
+            [k / 50, f"{k}%" if k % 8 else k / 100, time(k, 30), timedelta(hours=k), k % 5 + 0.5]
+        )
+        book.active.cell(k + 2, 1).number_format = "0%"
+    book.save(tmp_path / "book.xlsx")
+    table = training_table(tmp_path / "book.xlsx", "y")
+    assert table.X["share"].tolist() == [k / 50 for k in range(24)]
+    assert table.X["mixed"].isna().tolist() == [k % 8 == 0 for k in range(24)]  # 0.08 is not 0.08 %
+    assert ("mixed units", "mixed") in [(one.title, one.column) for one in table.quality]
+    np.testing.assert_allclose(table.X["clock"], (np.arange(24) + 0.5) / 24)
+    np.testing.assert_allclose(table.X["lasted"], np.arange(24) / 24)
+
+
+def test_types_of_parquet_files(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    n, path = 12, tmp_path / "types.parquet"
+    columns = {
+        "decimal": pa.array([Decimal(k) / 4 for k in range(n)], pa.decimal128(8, 2)),
+        "word": pa.array(["a", "b"] * 6).dictionary_encode(),
+        "day": pa.array([date(2024, 1, k + 1) for k in range(n)]),
+        "clock": pa.array([time(k, 30) for k in range(n)]),
+        "y": pa.array([k % 5 + 0.5 for k in range(n)]),
+    }
+    pq.write_table(pa.table(columns), path)
+    table = training_table(path, "y")
+    assert table.X["decimal"].tolist() == [k / 4 for k in range(n)]
+    assert table.X["word"].tolist() == ["a", "b"] * 6
+    assert table.X["day"].dtype.kind == "M"
+    np.testing.assert_allclose(table.X["clock"], (np.arange(n) + 0.5) / 24)
+    with pytest.raises(TableError, match="'day' holds dates, so it cannot be the target"):
+        training_table(path, "day")
+    for nested in ([[1, 2]] * n, [{"a": 1}] * n, [b"ab"] * n):
+        pq.write_table(pa.table({**columns, "odd": pa.array(nested)}), path)
+        with pytest.raises(TableError, match=r"column 'odd' holds (lists|bytes).*--drop 'odd'"):
+            training_table(path, "y")
+        assert "odd" not in training_table(path, "y", drop=["odd"]).X
+
+
+def test_files_of_a_folder_with_other_columns(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"x": [1.5, 2.5], "y": [1.0, 2.0]})
+    frame[["y"]].to_parquet(tmp_path / "a.parquet")
+    frame.to_parquet(tmp_path / "b.parquet")
+    table = training_table(tmp_path, "y")
+    assert table.X["x"].tolist()[2:] == [1.5, 2.5]
+    assert any("x: 1 file of 2 without this column" in r and "'a.parquet'" in r for r in table.remarks)
+
+
+def test_archives_and_arrays(written: Write, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("data/", "")
+        archive.writestr("data/a.csv", "x,y\n1,2\n3,4\n")
+        archive.writestr("__MACOSX/data/._a.csv", b"\0")
+    assert training_table(tmp_path / "a.zip", "y").y.tolist() == [2, 4]
+    array = written('[\n {"x": 1, "y": 2},\n {"x": 3, "y": 4}\n]', name="a.json")
+    assert training_table(array, "y").y.tolist() == [2, 4]
+    with pytest.raises(TableError, match="one JSON object; give an array"):
+        tables.read(written('{\n "x": 1\n}', name="b.json"))
+    with pytest.raises(TableError, match="has a header, but no rows"):
+        training_table(written("x,y\n"), "y")
 
 
 def test_json_lines(written: Write) -> None:

@@ -27,6 +27,9 @@ RIGHT = {  # columns whose extreme values are no codes
     "price": np.exp(RNG.normal(10, 1, N)).round(),
     "levels": RNG.choice([1, 2, 3, 4, 5, 24], N),
     "temperature": RNG.normal(0, 10, N).round(),
+    "money": np.where(
+        RNG.random(N) < 0.05, -99, RNG.uniform(-50, 1000, N).round()
+    ),  # others are negative too
 }
 
 
@@ -43,9 +46,19 @@ def test_codes_are_found() -> None:
         "pressure": np.where(some, 0, RNG.normal(72, 12, N).round()),
         "income": np.where(some, 999999, RNG.normal(3000, 500, N)),
         "answer": np.where(some, 99, RNG.integers(1, 6, N)),
+        "price": np.where(
+            some, -999, RNG.uniform(30_000, 190_000, N).round()
+        ),  # near in units of their range
     }
     found = {name: [code.value for code in codes] for name, codes in missing.codes(columns).items()}
-    assert found == {"co": [-200], "nox": [-200], "pressure": [0], "income": [999999], "answer": [99]}
+    assert found == {
+        "co": [-200],
+        "nox": [-200],
+        "pressure": [0],
+        "income": [999999],
+        "answer": [99],
+        "price": [-999],
+    }
 
 
 def test_inputs_lose_codes_and_labels_keep_them(written: Write) -> None:
@@ -82,3 +95,29 @@ def test_real_labels(name: str, expected: dict[float, int]) -> None:
 
 def test_the_example_in_the_docstring() -> None:
     assert doctest.testmod(missing).failed == 0
+
+
+def test_predictions_show_codes_that_are_less_isolated():
+    """Labels from 20 to 120 with the code 0: the gap is smaller than the range, but no prediction comes near 0."""
+    rng = np.random.default_rng(0)
+    expected = rng.uniform(25, 115, 400)
+    y = expected + rng.normal(size=400)
+    y[:8] = -60.0
+    assert missing.label_codes(y).size == 0
+    assert missing.label_codes(y, y - expected).tolist() == [-60.0]
+    y[8:] = expected[8:]  # exact predictions leave no typical residual to compare with
+    assert missing.label_codes(y, y - expected).size == 0
+
+
+def test_expected_or_rare_values_are_no_codes():
+    rng = np.random.default_rng(1)
+    expected = np.r_[np.full(20, -60.0), rng.uniform(25, 115, 400)]
+    y = expected + np.r_[np.zeros(20), rng.normal(size=400)]
+    assert missing.label_codes(y, y - expected + rng.normal(size=420)).size == 0
+    rare = np.r_[np.full(4, -60.0), rng.uniform(25, 115, 400)]
+    assert missing.label_codes(rare, rare - 70).size == 0
+
+
+def test_a_code_that_no_other_label_has_the_sign_of_needs_no_distance() -> None:
+    y = np.r_[RNG.uniform(30_000, 190_000, 300).round(), [-999.0] * 4]
+    assert missing.label_codes(y, (y - y.mean()) / y.std()).tolist() == [-999]

@@ -43,7 +43,7 @@ FILES = {
     ),
     "tabs, Latin letters": (
         b"M\xfcller\trent\na\t1200\nb\t9000 EUR\nc\t3\n",
-        b"M\xfcller\trent\na\t1200\nb\t900.5\n",
+        b"M\xfcller\trent\na\t1200\nb\t900.5 EUR\n",
     ),
     "blanks": (b"id   rent\na    1200\nb    9000\nc    3\n", b"id   rent\na    1200\nb    900.5\n"),
     "empty lines and a line before the header": (

@@ -4,6 +4,7 @@ from levelhead.audits.audit import LEAST_ROWS, Audit
 from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.explanation import Contributions, Explanation, affordable, explain
 from levelhead.audits.findings import Findings, investigate
+from levelhead.audits.multiple import MultiAudit
 from levelhead.audits.segments import Segment, doubtful, find_segments
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 
@@ -15,6 +16,7 @@ __all__ = [
     "Diagnosis",
     "Explanation",
     "Findings",
+    "MultiAudit",
     "Segment",
     "affordable",
     "diagnose",

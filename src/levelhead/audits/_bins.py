@@ -62,6 +62,12 @@ class Histogram:
     far: int
     n: int
 
+    def __add__(self, other: "Histogram") -> "Histogram":
+        """The counts of two sets of residuals in the same bins."""
+        return Histogram(
+            self.counts + other.counts, self.center, self.width, self.far + other.far, self.n + other.n
+        )
+
 
 def count(r: FloatArray) -> Histogram:
     """Count residuals; refuse those of which more than half are equal.
@@ -89,8 +95,25 @@ def count(r: FloatArray) -> Histogram:
     if not width > 0:
         value = "exactly 0" if ordered[start] == 0 else f"equal to {ordered[start]:g}"
         raise ValueError(f"more than half of the residuals are {value}: the noise has no width to estimate")
-    center = float(ordered[start] + 0.5 * lengths[start])
-    counts = np.diff(np.searchsorted(ordered, center + width * EDGES)).astype(np.float64)
+    return count_piece(ordered, float(ordered[start] + 0.5 * lengths[start]), width)
+
+
+def count_piece(r: FloatArray, center: float, width: float) -> Histogram:
+    """Count residuals in bins whose scale is known; counts of several pieces add up.
+
+    Parameters
+    ----------
+    r : ndarray of shape (n,)
+        Scaled residuals.
+    center, width : float
+        x = (r − center)/width.
+
+    Returns
+    -------
+    Histogram
+        The counts.
+    """
+    counts = np.diff(np.searchsorted(np.sort(r), center + width * EDGES)).astype(np.float64)
     return Histogram(counts, center, width, r.size - int(counts.sum()), r.size)
 
 

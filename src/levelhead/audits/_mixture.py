@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from levelhead.audits._backgrounds import EXISTENCE, dictionary, per_label
+from levelhead.audits._backgrounds import EXISTENCE, PAID_IN_THE_AVERAGE, dictionary, per_label
 from levelhead.audits._bins import half_scale
 from levelhead.audits._cores import Core
 from levelhead.theory.elementary import exp, log, log1p
@@ -45,7 +45,7 @@ class Model:
     Attributes
     ----------
     cost : float
-        Penalised −ln likelihood, with the prices of the backgrounds.
+        Penalised −ln likelihood, with the prices of the backgrounds that count in an average.
     core : Core
         The family of the core.
     at : ndarray
@@ -226,11 +226,8 @@ class Batch:
             if scale < 1 and scale < _TOO_NARROW * half_scale(mass):
                 continue
             used = shares > 0
-            cost = (
-                self.state.cost[i]
-                + EXISTENCE * used.sum()
-                + self.n * (per_label(self.prices[i]) * shares).sum()
-            )
+            paid = self.n * (per_label(self.prices[i]) * shares).sum()
+            cost = self.state.cost[i] + PAID_IN_THE_AVERAGE * paid
             found.append(
                 Model(
                     float(cost),

@@ -2,6 +2,7 @@
 
 import functools
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,19 +13,21 @@ from levelhead._checks import vector
 from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
 from levelhead._plot_style import shown_once
-from levelhead.audits._codes import find_codes
+from levelhead.audits._unrelated import unrelated_share
 from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.html import audit_html
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
 from levelhead.prediction.transforms import Transform
+from levelhead.tables.missing import label_codes
 from levelhead.theory.elementary import exp
 
 FloatArray = NDArray[np.float64]
 
 LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong labels
 _CODE_ODDS = 20.0  # log odds that a code for missing is wrong
+_MANY = 1 / 3  # beyond this share of labels of other rows, the model has followed them
 _NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
 
 
@@ -110,6 +113,9 @@ class Audit:
         Interval for that share.
     reliable : bool
         Whether there is no warning.
+    unrelated : float
+        Share of labels that look like labels of other rows, whatever the model expects; 0 if the residuals show no such
+        thing. Beyond a third, the model itself has followed wrong labels, and the result is not reliable.
     warnings : tuple of str
         Why the result should not be relied on: too many wrong labels, inputs that predict nothing, or residuals without
         a shape in which wrong labels can be distinguished.
@@ -135,6 +141,7 @@ class Audit:
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     index: NDArray[Any] | None = None
+    unrelated: float = 0.0
 
     epsilon = renamed_attribute("epsilon", "contamination")
     epsilon_interval = renamed_attribute("epsilon_interval", "contamination_interval")
@@ -199,10 +206,8 @@ class Audit:
             raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
         labels = y if transform is None else transform.labels(y)
         residual = labels - mean
-        given_codes = (
-            find_codes(y, residual, spread) if codes is None else np.unique(np.asarray(codes, float))
-        )
-        is_code = np.isin(y, given_codes)
+        known = label_codes(y, residual / np.sqrt(spread)) if codes is None else np.asarray(codes, float)
+        is_code = np.isin(y, known)
         if separation is None:
             rest = ~is_code
             separation = estimate_contamination(residual[rest], spread[rest], core="student")
@@ -211,6 +216,7 @@ class Audit:
         p = 1 / (1 + exp(-odds))
         std = np.sqrt(separation.variance_ratio * spread)
         scale = None if transform is None else JudgedScale(transform, mean, std)
+        unrelated = unrelated_share(labels[~is_code], mean[~is_code], std[~is_code])
         return cls(
             given_label=y,
             predicted_label=mean if scale is None else scale.predicted_label,
@@ -223,7 +229,12 @@ class Audit:
             false_alarm_rate=level,
             log_odds=odds,
             is_code=is_code,
-            warnings=separation.warnings + _without_signal(labels[~is_code], mean[~is_code]),
+            unrelated=unrelated,
+            warnings=(
+                *separation.warnings,
+                *_without_signal(labels[~is_code], mean[~is_code]),
+                *_too_many(unrelated),
+            ),
             index=None if index is None else np.asarray(index),
         )
 
@@ -263,13 +274,13 @@ class Audit:
     @property
     def contamination(self) -> float:
         """Estimated share of wrong labels, including those that cannot be distinguished from clean ones."""
-        return self._with_codes(self.separation.contamination)
+        return self._with_codes(max(self.separation.contamination, self._hidden))
 
     @property
     def contamination_interval(self) -> tuple[float, float]:
         """Interval for the share of wrong labels."""
         low, high = self.separation.contamination_interval
-        return self._with_codes(low), self._with_codes(high)
+        return self._with_codes(low), self._with_codes(max(high, self._hidden))
 
     @property
     def standing_out(self) -> float:
@@ -281,6 +292,11 @@ class Audit:
         """Interval for the share of wrong labels that differ visibly from clean ones."""
         low, high = self.separation.standing_out_interval
         return self._with_codes(low), self._with_codes(high)
+
+    @property
+    def _hidden(self) -> float:
+        """Share of wrong labels that the model has followed, if there are many."""
+        return self.unrelated if self.unrelated > _MANY else 0.0
 
     def _with_codes(self, share: float) -> float:
         """Add the codes to a share among the other labels; in a fit to all rows they are a part of the share."""
@@ -441,6 +457,34 @@ class Audit:
         )
         return shown_once(figure)
 
+    def report(self, path: str | Path | None = None, *, overwrite: bool = False, **contents: Any) -> Any:
+        """Return the page to review the flagged labels; a notebook shows it below the cell.
+
+        Parameters
+        ----------
+        path : path-like or None, default=None
+            A file to write the page to as well.
+        overwrite : bool, default=False
+            Whether to replace an existing file.
+        **contents : object
+            What else the page shows, as in `levelhead.report.audit_report`: `table` is the table that the labels come
+            from, `target` the name of its column of labels.
+
+        Returns
+        -------
+        levelhead.report.Page
+            The page.
+
+        Raises
+        ------
+        ImportError
+            If a library of the extra `report` is not installed.
+        """
+        page = needed("levelhead.report", "Audit.report", "report").audit_page(self, **contents)
+        if path is not None:
+            page.save(path, overwrite=overwrite)
+        return page
+
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return a table with one row per label.
 
@@ -513,6 +557,15 @@ def _without_signal(y: FloatArray, mean: FloatArray) -> tuple[str, ...]:
     if left < _NO_SIGNAL:
         return ()
     return ("the inputs hardly predict the labels, so that only labels far from all others can be found",)
+
+
+def _too_many(unrelated: float) -> tuple[str, ...]:
+    if unrelated <= _MANY:
+        return ()
+    return (
+        f"about {unrelated:.0%} of the labels look like labels of other rows; with so many, the model follows wrong "
+        "labels, and the probabilities mean nothing",
+    )
 
 
 def _ends(interval: tuple[float, float]) -> str:

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import fdtrc, ndtr
 
+from levelhead.audits._ranges import read_columns
+
 FloatArray = NDArray[np.float64]
 
 _LARGEST = 3.0  # residuals beyond it count as this: single wrong labels must not decide
@@ -28,6 +30,7 @@ _LEAST_RUN = 4
 _LEAST_ROWS = 30
 _MOST_RUNS = 3
 _MOST_ROWS = 50_000  # of a column that are compared
+_LEAST_TIMES = 20  # different dates of a table whose rows follow each other in time
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,33 @@ def find_dependence(z: ArrayLike, columns: Mapping[str, ArrayLike] | None = None
     for name, codes in given.items():
         found += _within(u[: len(codes)], codes, name, len(given))
     return sorted(found, key=lambda finding: finding.p_value)
+
+
+def time_order(columns: Mapping[str, ArrayLike]) -> tuple[str, FloatArray] | None:
+    """Find the column of dates by which the rows of a table are ordered.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like of shape (n_samples,)
+        Columns of the table.
+
+    Returns
+    -------
+    tuple of str and ndarray of shape (n_samples,), or None
+        Name and times, in nanoseconds, of the first such column; None if there is none.
+    """
+    dates = {
+        name: cells
+        for name, values in columns.items()
+        if (cells := np.asarray(values)).dtype.kind not in "iufb"
+    }
+    n = len(next(iter(dates.values()), ()))
+    for column in read_columns(dates, n, ()):
+        steps = np.diff(column.values)
+        ordered = bool((steps >= 0).all() or (steps <= 0).all())  # never, if a time is missing
+        if column.meaning == "time" and ordered and 1 + np.count_nonzero(steps) >= _LEAST_TIMES:
+            return column.name, column.values
+    return None
 
 
 def _neighbours(u: FloatArray) -> list[Dependence]:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import levelhead
+from levelhead.cli import flags
 from levelhead.cli.apply import apply
 from levelhead.cli.auditing import audit
 from levelhead.cli.demo import demo
@@ -13,6 +14,7 @@ from levelhead.cli.models import evaluate, fit, predict
 from levelhead.cli.study import study_app
 
 app = typer.Typer(
+    cls=flags.Group,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -41,7 +43,7 @@ def levelhead_(
     `levelhead fit flats.csv --target rent --out rent.levelhead` — a model that is robust against them
 
     Exit codes: 0 success, 1 failure (the message says why), 2 wrong usage, 3 unexpected error (a bug), 130 interrupted,
-    129 and 143 ended by the signals HUP and TERM.
+    129 and 143 terminated by SIGHUP and SIGTERM.
     """
 
 
@@ -71,6 +73,8 @@ _EXAMPLES = {
 }
 
 for command, examples in _EXAMPLES.items():
-    app.command(epilog="\n\n".join(["Examples:", *(f"`{line}`" for line in examples)]))(command)
+    app.command(cls=flags.Command, epilog="\n\n".join(["Examples:", *(f"`{line}`" for line in examples)]))(
+        command
+    )
 
 app.add_typer(study_app, name="study")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import levelhead
 from levelhead import tables
 from levelhead._extras import needed
+from levelhead._rounding import with_noise
 from levelhead.cli import options, output, screen
+from levelhead.cli.formats import after_formats, formats_of
 from levelhead.cli.models import (
     about_table,
-    after_formats,
     estimator_text,
     fitted,
-    formats_of,
     note_about,
     rows_together,
     scale_text,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from levelhead.audits import Findings
 
 _ON_SCREEN = 10
+_ALMOST_SURE = 0.9995
 
 
 @screen.command
@@ -49,17 +50,48 @@ def audit(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
+    memory: options.Memory = None,
+    dask: options.Dask = None,
 ) -> None:
-    """Find the wrong labels of a table.
+    """Find wrong labels in a table.
 
     Writes three files. report.html: a page for the browser, to review the flagged labels one by one. labels.csv: one
     row per label, the most suspect first, with its likely error and the repaired label. audit.png: a figure. Row 1 is
     the first row after the header.
+
+    A table that is larger than --memory is read in pieces. Then labels.parquet, in the order of the file, takes the
+    place of labels.csv, and the report holds the most suspect labels and a sample of the others. If the command is
+    interrupted, the same command goes on after the last finished stage.
     """
-    paths = out / "report.html", out / "labels.csv", out / "audit.png"
-    output.refuse(*paths, force=force)
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
+    from levelhead.cli import large
+
+    if large.in_pieces(data, memory, dask):
+        large.refuse_options(group=group, time=time_column, time_budget=time_budget, model=fitted_model)
+        large.audit(
+            data,
+            target,
+            out,
+            id_column=id_column,
+            drop=drop or [],
+            keep=keep or [],
+            settings=options.number_settings(decimal, thousands, missing)
+            | {"allow_missing_labels": allow_missing_labels},
+            encoding=encoding,
+            estimator=estimator,
+            scale=scale,
+            members=members,
+            seed=seed,
+            memory=memory,
+            dask=dask,
+            false_alarm_rate=false_alarm_rate,
+            force=force,
+            as_json=as_json,
+        )
+        return
+    paths = out / "report.html", out / "labels.csv", out / "audit.png"
+    output.refuse(*paths, force=force)
     known = None if fitted_model is None else levelhead.load(fitted_model)
     table = tables.training_table(
         data,
@@ -73,18 +105,20 @@ def audit(
         formats=None if known is None else formats_of(known, fitted_model),
         **options.number_settings(decimal, thousands, missing),
     )
-    from levelhead.auditing import judge  # loads scipy, which `--help` does not need
+    from levelhead.auditing import blocks_in_time, judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS, investigate
     from levelhead.tables.encoding.inputs import comparable
 
     if len(table.y) < LEAST_ROWS:
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     groups = rows_together(table, group, time_column, data)
+    ordered = groups is None and known is None
+    groups, about_time = blocks_in_time(table.X, table.y) if ordered else (groups, ())
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
     estimate = after_formats(model)  # the columns of the table have their meaning already
     verdict = judge(
         estimate, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
-    )
+    ).with_remarks(*about_time)
     inputs = comparable(table.X, table.y)
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
@@ -108,6 +142,7 @@ def audit(
             id_column=id_column,
             inputs=inputs,
             title=f"Labels of {target} in {data.name}",
+            file_name=data.name,
             remarks=(
                 f"Judged {table.labels_judged:,} of {table.labels_given:,} labels.",
                 *table.remarks,
@@ -126,12 +161,12 @@ def audit(
     _print_result(verdict, found, suspects, table, paths, as_json, estimator_text(model), scale_text(model))
 
 
-def _about_rows(verdict: levelhead.Audit) -> list[str]:
+def _about_rows(verdict: "levelhead.Audit") -> list[str]:
     """The remarks on rows that may belong together; that on the scale of the labels comes first, if there is one."""
     return list(verdict.remarks[0 if verdict.scale is None else 1 :])
 
 
-def _columns(table: tables.TrainingTable, excluded: list[str]) -> dict[str, Any]:
+def _columns(table: "tables.TrainingTable", excluded: list[str]) -> dict[str, Any]:
     """Columns in which segments are sought: inputs as the model reads them, others as they are in the file."""
     raw = {str(name): table.frame[name].to_numpy()[table.row - 1] for name in table.frame.columns}
     inputs = {str(name): table.X[name].to_numpy() for name in table.X.columns}
@@ -139,7 +174,7 @@ def _columns(table: tables.TrainingTable, excluded: list[str]) -> dict[str, Any]
 
 
 def _ranked(
-    verdict: levelhead.Audit, found: "Findings", table: tables.TrainingTable, id_column: str | None
+    verdict: "levelhead.Audit", found: "Findings", table: "tables.TrainingTable", id_column: str | None
 ) -> Any:
     """All labels, the most suspect first, with their rows in the file and what probably happened."""
     frame = verdict.to_frame().assign(**found.columns(table.row))
@@ -150,10 +185,10 @@ def _ranked(
 
 
 def _print_result(
-    verdict: levelhead.Audit,
+    verdict: "levelhead.Audit",
     found: "Findings",
     suspects: Any,
-    table: tables.TrainingTable,
+    table: "tables.TrainingTable",
     paths: tuple[Path, ...],
     as_json: bool,
     estimator: str,
@@ -208,15 +243,17 @@ def _show(suspects: Any, named: bool) -> None:
         if len(suspects) > len(shown)
         else "Flagged labels",
         [*columns[:-4], "given", "expected", "± std", "P(wrong)"],
-        [(*row[:-4], *map(_short, row[-4:])) for row in shown.itertuples(index=False)],
+        [(*row[:-4], *_numbers(*row[-4:])) for row in shown.itertuples(index=False)],
     )
 
 
-def _short(number: float) -> str:
-    return f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
+def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, ...]:
+    """The given label as it is, the others with the digits that the noise leaves meaningful."""
+    chance = ">99.9%" if p > _ALMOST_SURE else f"{p:.1%}"
+    return f"{given:,.10g}", with_noise(expected, std), with_noise(std, std), chance
 
 
-def _draw(verdict: levelhead.Audit, path: Path) -> None:
+def _draw(verdict: "levelhead.Audit", path: Path) -> None:
     needed("matplotlib", "a plot", "plot").use(
         "agg"
     )  # no window, and a picture of bounded size however many rows there are

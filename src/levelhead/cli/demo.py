@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import levelhead
-from levelhead import datasets
 from levelhead._plot_style import BLUE, RED
 from levelhead.cli import options, output, screen
 
@@ -30,7 +29,7 @@ def demo(
     """
     paths = out / "report.html", out / "labels.csv", out / "demo.svg"
     output.refuse(*paths, force=force)
-    data = datasets.synthetic(400, contamination=0.05, random_state=seed)
+    data = levelhead.datasets.synthetic(400, contamination=0.05, random_state=seed)
     models = {
         _OURS: levelhead.GCPRegressor(n_members=members, random_state=seed),
         _PLAIN: levelhead.GaussianRegressor(n_members=members, random_state=seed),
@@ -66,13 +65,13 @@ def demo(
     )
 
 
-def _compile(data: datasets.Synthetic) -> None:
+def _compile(data: "levelhead.datasets.Synthetic") -> None:
     """Compile first, so that the times shown are those of the fits alone."""
     short = levelhead.GCPRegressor(max_iter=1, out_of_fold=False, contamination=None)
     short.fit(data.X, data.y).predict(data.X)
 
 
-def _fitted(model: Any, data: datasets.Synthetic) -> dict[str, float]:
+def _fitted(model: Any, data: "levelhead.datasets.Synthetic") -> dict[str, float]:
     began = time.perf_counter()
     prediction = model.fit(data.X, data.y).predict_dist(data.X)
     return {
@@ -82,7 +81,9 @@ def _fitted(model: Any, data: datasets.Synthetic) -> dict[str, float]:
     }
 
 
-def _report(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead.Audit, path: Path) -> None:
+def _report(
+    data: "levelhead.datasets.Synthetic", models: dict[str, Any], verdict: "levelhead.Audit", path: Path
+) -> None:
     """The page of the audit, with the paper's Figure 2 in front."""
     from levelhead.report import audit_report
 
@@ -97,7 +98,9 @@ def _report(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead
     )
 
 
-def _figure_2(data: datasets.Synthetic, models: dict[str, Any], verdict: levelhead.Audit) -> list[Any]:
+def _figure_2(
+    data: "levelhead.datasets.Synthetic", models: dict[str, Any], verdict: "levelhead.Audit"
+) -> list[Any]:
     """The paper's Figure 2: labels, means and standard deviations, with the truth."""
     from levelhead.report import Panel
 
@@ -161,7 +164,7 @@ def _axes(title: str, log: bool = False) -> dict[str, Any]:
     return {"xaxis": {"title": {"text": "x"}}, "yaxis": y_axis}
 
 
-def _draw(data: datasets.Synthetic, models: dict[str, Any], flagged: Any, path: Path) -> None:
+def _draw(data: "levelhead.datasets.Synthetic", models: dict[str, Any], flagged: Any, path: Path) -> None:
     """The paper's Figure 2: labels, means, standard deviations."""
     from levelhead.study.figures import save
     from levelhead.study.line_styles import LineStyle

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import levelhead
-from levelhead import datasets
 from levelhead._extras import available, install
 from levelhead.cli import options, screen
 
@@ -19,7 +18,7 @@ _FOR_DEVELOPERS = ("all", "bench", "dev", "docs", "test", "torch-dev")
 
 @screen.command
 def doctor(as_json: options.Json = False) -> None:
-    """Show versions, threads, compiled kernels, optional extras, and where data sets are searched for."""
+    """Show versions, threads, compiled kernels, installed extras, and where data sets are looked up."""
     packages = _requirements()
     result: dict[str, Any] = {
         "versions": {
@@ -101,15 +100,15 @@ def _kernels() -> dict[str, Any]:
 
 
 def _data() -> dict[str, str]:
-    named = os.environ.get(datasets.ENVIRONMENT)
-    cached = [datasets.user_cache()] if available("pooch") else []
+    named = os.environ.get(levelhead.datasets.ENVIRONMENT)
+    cached = [levelhead.datasets.user_cache()] if available("pooch") else []
     folders = [*([Path(named)] if named else []), *cached]
     found = {
-        datasets.ENVIRONMENT: named or "not set",
+        levelhead.datasets.ENVIRONMENT: named or "not set",
         "cache": str(cached[0]) if cached else f"none; downloads need: {install('datasets')}",
     }
     absent = "not found; will be downloaded on first use" if cached else "not found"
-    for name in datasets.TABLES:
+    for name in levelhead.datasets.TABLES:
         here = [folder for folder in folders if (folder / f"{name}.csv").is_file()]
         found[name] = str(here[0] / f"{name}.csv") if here else absent
     return found

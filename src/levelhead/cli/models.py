@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import levelhead
-from levelhead import metrics, tables
+from levelhead import tables
 from levelhead.cli import options, output, screen
+from levelhead.cli.formats import Reader, formats_for, known_formats
 
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _NO_ROWS: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "alpha")}
@@ -48,10 +49,37 @@ def fit(
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     allow_missing_labels: options.AllowMissingLabels = False,
+    keep_out_of_fold: options.KeepOutOfFold = False,
+    memory: options.Memory = None,
+    dask: options.Dask = None,
 ) -> None:
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
+    from levelhead.cli import large
+
+    if large.in_pieces(data, memory, dask):
+        large.refuse_options(group=group, time=time_column, time_budget=time_budget)
+        large.fit(
+            data,
+            target,
+            out,
+            id_column=id_column,
+            drop=drop or [],
+            keep=keep or [],
+            settings=options.number_settings(decimal, thousands, missing)
+            | {"allow_missing_labels": allow_missing_labels},
+            encoding=encoding,
+            estimator=estimator,
+            scale=scale,
+            members=members,
+            seed=seed,
+            memory=memory,
+            dask=dask,
+            force=force,
+            as_json=as_json,
+        )
+        return
     table = tables.training_table(
         data,
         target,
@@ -66,7 +94,7 @@ def fit(
     groups = rows_together(table, group, time_column, data)
     model = fitted(table, members, seed, time_budget, estimator, scale, groups)
     with output.whole(out, force=force) as (partial,):
-        levelhead.save(model, partial)
+        levelhead.save(model, partial, out_of_fold=keep_out_of_fold or "auto")
     result = {
         "rows": len(table.y),
         **about_table(table),
@@ -117,19 +145,23 @@ def predict(
     if not 0 < coverage < 1:
         raise ValueError(f"--coverage is {coverage}; it must lie strictly between 0 and 1")
     loaded, rows = levelhead.load(model), 0
-    reader = _Reader(loaded, options.number_settings(decimal, thousands, missing), data)
+    reader = Reader(loaded, options.number_settings(decimal, thousands, missing), data)
     with (
         screen.bar("predicting") as progress,
         output.whole(out, force=force) as (partial,),
         output.writer(partial) as write,
     ):
-        for piece in tables.pieces(data, progress=progress, encoding=encoding, sheet=sheet):
+        said: list[str] = []
+        for piece in tables.pieces(
+            data, progress=progress, encoding=encoding, sheet=sheet, remark=said.append
+        ):
             write(_prediction_frame(loaded, reader, piece, id_column, coverage, rows))
             rows += len(piece)
+    said += reader.remarks()
     if as_json:
-        screen.print_json({"rows": rows, "remarks": reader.remarks(), "files": [str(out)]})
+        screen.print_json({"rows": rows, "remarks": said, "files": [str(out)]})
         return
-    for remark in reader.remarks():
+    for remark in said:
         screen.note(remark)
     screen.print_line(f"Wrote {rows:,} predictions to {out}.")
 
@@ -157,8 +189,8 @@ def evaluate(
         encoding=encoding,
         sheet=sheet,
         allow_missing_labels=allow_missing_labels,
-        formats=_formats(loaded)
-        or _formats_for(loaded, tables.read(data, encoding=encoding, sheet=sheet), settings, data),
+        formats=known_formats(loaded)
+        or formats_for(loaded, tables.read(data, encoding=encoding, sheet=sheet), settings, data),
         **settings,
     )
     prediction = _prediction(loaded, table.X, data)
@@ -168,7 +200,8 @@ def evaluate(
         return
     note_about(table)
     measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in result["measures"].items()]
-    screen.table(f"{len(table.y):,} rows", ["measure", "value", "meaning"], measures, words=[2])
+    title = f"{table.labels_judged:,} of {table.labels_given:,} labels"
+    screen.table(title, ["measure", "value", "meaning"], measures, words=[2])
     held = [(f"{share['expected']:.0%}", f"{share['observed']:.1%}") for share in result["coverage"]]
     screen.table("Coverage of the intervals", ["expected", "observed"], held)
     kept = [(f"{s:.0%}", f"{result['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
@@ -176,7 +209,7 @@ def evaluate(
 
 
 def fitted(
-    table: tables.TrainingTable,
+    table: "tables.TrainingTable",
     members: int,
     seed: int,
     time_budget: float | None,
@@ -189,13 +222,8 @@ def fitted(
     from levelhead.estimators._out_of_fold import fit_parameters
     from levelhead.estimators.registry import make
 
-    if time_budget is not None and estimator == options.Kind.trees:
-        raise ValueError(
-            "--time-budget sets the training time of networks and does not apply to trees; leave it out"
-        )
-    kind = options.Kind.network if time_budget is not None else estimator  # a comparison has no time limit
     transform = None if scale == options.Scale.linear else scale.value
-    model = make(kind.value, n_members=members, random_state=seed, target_transform=transform)
+    model = make(estimator.value, n_members=members, random_state=seed, target_transform=transform)
     X, y, given = without_codes(table.X, table.y, groups=groups)
     given = fit_parameters(model, **given)
     with screen.busy(f"fitting {members} members to {len(y):,} rows"):
@@ -210,7 +238,9 @@ def fitted(
     return Pipeline([("formats", table.formats), ("regressor", model)])
 
 
-def rows_together(table: tables.TrainingTable, group: str | None, time_column: str | None, data: Path) -> Any:
+def rows_together(
+    table: "tables.TrainingTable", group: str | None, time_column: str | None, data: Path
+) -> Any:
     """The groups of the rows: entries of a column, or blocks of time."""
     if group is not None and time_column is not None:
         raise ValueError("--group and --time exclude each other; give one of them")
@@ -230,7 +260,7 @@ def scale_text(model: Any) -> str:
     return str(getattr(model[-1], "target_transform_reason_", "linear scale"))
 
 
-def about_table(table: tables.TrainingTable) -> dict[str, Any]:
+def about_table(table: "tables.TrainingTable") -> dict[str, Any]:
     """How many labels were used, what was assumed, and what is odd about the data, for JSON."""
     return {
         "labels_given": table.labels_given,
@@ -243,7 +273,7 @@ def about_table(table: tables.TrainingTable) -> dict[str, Any]:
     }
 
 
-def note_about(table: tables.TrainingTable, *more: str) -> None:
+def note_about(table: "tables.TrainingTable", *more: str) -> None:
     """Print what was assumed, and what is odd about the data."""
     for remark in (*table.remarks, *(found.text for found in table.quality), *more):
         screen.note(remark)
@@ -256,64 +286,8 @@ def estimator_text(model: Any) -> str:
     return str(getattr(last, "reason_", None) or names[type(last).__name__])
 
 
-class _Reader:
-    """Reads chunks of a table by what a model has learnt about its columns, and counts what it cannot read."""
-
-    def __init__(self, model: Any, settings: dict[str, Any], data: Path) -> None:
-        known = _formats(model)
-        self._formats = known if known is None else known.rewritten(**settings)
-        self._model, self._settings, self.data = model, settings, data
-        self._unreadable: dict[str, int] = {}
-
-    def inputs(self, piece: Any) -> Any:
-        """The features of a chunk."""
-        if self._formats is None:
-            self._formats = _formats_for(self._model, piece, self._settings, self.data)
-        tables.choose(piece, list(self._formats.columns_), self.data)
-        read = self._formats.convert(piece)
-        for name, places in read.unreadable.items():
-            self._unreadable[name] = self._unreadable.get(name, 0) + len(places)
-        return read.frame
-
-    def remarks(self) -> list[str]:
-        """One sentence for each column with cells that could not be read."""
-        return [
-            f"{name}: {n:,} cells that could not be read are missing" for name, n in self._unreadable.items()
-        ]
-
-
-def _formats(model: Any) -> tables.TableFormats | None:
-    """What a model has learnt about raw columns; None for models of version 0.1 and from Python."""
-    first = model.steps[0][1] if hasattr(model, "steps") else None
-    return first if isinstance(first, tables.TableFormats) else None
-
-
-def after_formats(model: Any) -> Any:
-    """What follows the formats of a model: an estimator, or a pipeline in files of earlier versions."""
-    return model[1] if len(model) == 2 else model[1:]
-
-
-def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
-    """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
-    known = _formats(model)
-    if known is None:
-        raise ValueError(f"{path} does not hold the formats of its table; fit it again with levelhead fit")
-    return known
-
-
-def _formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> tables.TableFormats:
-    """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
-    inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
-    formats = tables.TableFormats(**settings).fit(inputs)
-    formats.columns_ = {
-        name: form._replace(kind="text") if form.date is not None else form
-        for name, form in formats.columns_.items()
-    }
-    return formats
-
-
 def _prediction_frame(
-    model: Any, reader: _Reader, piece: Any, id_column: str | None, coverage: float, rows_before: int
+    model: Any, reader: Reader, piece: Any, id_column: str | None, coverage: float, rows_before: int
 ) -> Any:
     """A frame with one row for each row of a chunk of the table."""
     import pandas as pd
@@ -332,7 +306,7 @@ def _prediction_frame(
     return result
 
 
-def _prediction_columns(prediction: levelhead.Prediction, coverage: float) -> dict[str, Any]:
+def _prediction_columns(prediction: "levelhead.Prediction", coverage: float) -> dict[str, Any]:
     interval = prediction.interval(coverage)
     return {
         "mean": prediction.mean,
@@ -343,32 +317,32 @@ def _prediction_columns(prediction: levelhead.Prediction, coverage: float) -> di
     }
 
 
-def _prediction(model: Any, frame: Any, data: Path) -> levelhead.Prediction:
+def _prediction(model: Any, frame: Any, data: Path) -> "levelhead.Prediction":
     """Predict from the columns the model was fitted to; from all columns if it was fitted to an array."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
     try:
-        return metrics.predict_dist(model, inputs)
+        return levelhead.metrics.predict_dist(model, inputs)
     except TypeError as error:  # a model saved from Python that predicts no distribution
         raise ValueError(str(error)) from error
 
 
-def _measures(y: Any, prediction: levelhead.Prediction) -> dict[str, Any]:
+def _measures(y: Any, prediction: "levelhead.Prediction") -> dict[str, Any]:
     moments = (prediction.mean, prediction.var)
-    curve = metrics.calibration_curve(y, prediction)
+    curve = levelhead.metrics.calibration_curve(y, prediction)
     return {
         "measures": {
-            "rmse": metrics.rmse(y, prediction.mean),
-            "robust_r2": metrics.robust_r2(y, prediction.mean),
-            "retention_auc": metrics.retention_auc(y, *moments),
-            "ause": metrics.ause(y, *moments),
-            "nll": metrics.nll(y, prediction),
-            "crps": metrics.crps(y, prediction),
-            "calibration_error": metrics.calibration_error(y, prediction),
+            "rmse": levelhead.metrics.rmse(y, prediction.mean),
+            "robust_r2": levelhead.metrics.robust_r2(y, prediction.mean),
+            "retention_auc": levelhead.metrics.retention_auc(y, *moments),
+            "ause": levelhead.metrics.ause(y, *moments),
+            "nll": levelhead.metrics.nll(y, prediction),
+            "crps": levelhead.metrics.crps(y, prediction),
+            "calibration_error": levelhead.metrics.calibration_error(y, prediction),
         },
         "coverage": [
-            {"expected": share, "observed": metrics.coverage(y, *prediction.interval(share))}
+            {"expected": share, "observed": levelhead.metrics.coverage(y, *prediction.interval(share))}
             for share in _COVERAGES
         ],
         "calibration_curve": curve._asdict(),
-        "retention_curve": metrics.retention_curve(y, *moments),
+        "retention_curve": levelhead.metrics.retention_curve(y, *moments),
     }

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+_COLUMNS, _MODEL, _READING = "Columns", "Model", "Reading the file"  # panels of the help
+
 
 class Kind(StrEnum):
     """Kinds of estimators."""
@@ -36,7 +38,8 @@ Decimal = Annotated[
     typer.Option(
         "--decimal",
         metavar="[COLUMN=]MARK",
-        help="Decimal mark, . or , (default: detected); may be repeated.",
+        help="Decimal separator, . or , (default: detected). May be repeated.",
+        rich_help_panel=_READING,
     ),
 ]
 Thousands = Annotated[
@@ -44,7 +47,8 @@ Thousands = Annotated[
     typer.Option(
         "--thousands",
         metavar="[COLUMN=]MARK",
-        help="Mark between groups of digits, or `none` (default: detected); may be repeated.",
+        help="Thousands separator, or `none` (default: detected). May be repeated.",
+        rich_help_panel=_READING,
     ),
 ]
 Missing = Annotated[
@@ -52,18 +56,34 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="[COLUMN=]NUMBER",
-        help="Number that stands for a missing value, or `none` (default: detected); may be repeated.",
+        help="Number that stands for a missing value, or `none` (default: detected). May be repeated.",
+        rich_help_panel=_READING,
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", metavar="NAME", help="Encoding of a text file (default: detected)."),
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Encoding of a text file (default: detected).",
+        rich_help_panel=_READING,
+    ),
 ]
-Sheet = Annotated[str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of a workbook.")]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of a workbook (default: the first).",
+        rich_help_panel=_READING,
+    ),
+]
 AllowMissingLabels = Annotated[
     bool,
     typer.Option(
-        "--allow-missing-labels", help="Go on if more than a fifth of the labels are missing or not numbers."
+        "--allow-missing-labels",
+        help="Continue although more than a fifth of the labels are missing or not numbers.",
+        rich_help_panel=_READING,
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `levelhead fit`.")]
@@ -72,41 +92,59 @@ FittedModel = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="Judge by this model file instead of fitting anew, for example after repairs; rows and labels that the "
-        "model was fitted to are judged by models that were not trained on them.",
+        help="Use this model file instead of fitting a new model, for example after repairs. Rows and labels that it "
+        "was fitted to are still judged by models that were not trained on them.",
+        rich_help_panel=_MODEL,
     ),
 ]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")]
 IdColumn = Annotated[
     str | None,
     typer.Option(
-        "--id-column", metavar="COLUMN", help="Column that identifies the rows; not used as a feature."
+        "--id-column",
+        metavar="COLUMN",
+        help="Column that identifies the rows; not used as a feature.",
+        rich_help_panel=_COLUMNS,
     ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Column not to use as a feature; may be repeated."),
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="Column not to use as a feature. May be repeated.",
+        rich_help_panel=_COLUMNS,
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
         "--keep",
         metavar="COLUMN",
-        help="Feature to keep although it looks like a row identifier; may be repeated.",
+        help="Column to use as a feature although it looks like a row identifier. May be repeated.",
+        rich_help_panel=_COLUMNS,
     ),
 ]
-Members = Annotated[int, typer.Option("--members", min=1, help="Number of members of the ensemble.")]
+Members = Annotated[
+    int,
+    typer.Option(
+        "--members", min=1, metavar="N", help="Number of members of the ensemble.", rich_help_panel=_MODEL
+    ),
+]
 Estimator = Annotated[
     Kind,
     typer.Option(
         "--estimator",
-        help="Networks, boosted trees, or (auto) the best of both, and of their combination, on held-out rows.",
+        help="Networks, boosted trees, or auto: whichever has the smallest error on held-out rows, or both combined.",
+        rich_help_panel=_MODEL,
     ),
 ]
 Scale_ = Annotated[
     Scale,
     typer.Option(
-        "--scale", help="Scale on which labels are learnt and judged; auto chooses one on held-out rows."
+        "--scale",
+        help="Scale on which labels are learned and judged; auto chooses one on held-out rows.",
+        rich_help_panel=_MODEL,
     ),
 ]
 Group = Annotated[
@@ -114,31 +152,64 @@ Group = Annotated[
     typer.Option(
         "--group",
         metavar="COLUMN",
-        help="Rows with equal entries belong together, as visits of one patient; not used as a feature.",
+        help="Rows with the same entry belong together, such as visits of one patient: they are held out together. "
+        "Not used as a feature.",
+        rich_help_panel=_COLUMNS,
     ),
 ]
 Time = Annotated[
     str | None,
     typer.Option(
-        "--time", metavar="COLUMN", help="Time of each row: rows that follow each other belong together."
+        "--time",
+        metavar="COLUMN",
+        help="Time of each row: rows that follow each other belong together, and are held out together.",
+        rich_help_panel=_COLUMNS,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed; the same seed gives the same result."),
+    typer.Option(
+        "--seed",
+        min=0,
+        max=2**32 - 1,
+        metavar="N",
+        help="Random seed; the same seed gives the same result.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 TimeBudget = Annotated[
     float | None,
     typer.Option(
         "--time-budget",
         metavar="SECONDS",
-        help="Approximate limit of the training time; by default there is none.",
+        help="Approximate limit of the training time (default: none).",
+        rich_help_panel=_MODEL,
     ),
 ]
 FalseAlarmRate = Annotated[
     float,
     typer.Option(
-        "--false-alarm-rate", metavar="SHARE", help="Expected share of false alarms among flagged labels."
+        "--false-alarm-rate",
+        metavar="SHARE",
+        help="Largest expected share of false alarms among flagged labels.",
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory to use, such as 3GB (default: half of what is free). A larger table is read in pieces: models of "
+        "a sample judge all rows, and trees learn from all of them.",
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786: the table is read in pieces, which the cluster "
+        "judges.",
     ),
 ]
 Coverage = Annotated[
@@ -149,6 +220,14 @@ Coverage = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")]
 ModelFile = Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")]
+KeepOutOfFold = Annotated[
+    bool,
+    typer.Option(
+        "--keep-out-of-fold",
+        help="Keep the out-of-fold predictions of more than 20,000 training rows in the file, which `audit --model` "
+        "needs; they take up to 120 bytes a row.",
+    ),
+]
 PredictionFile = Annotated[
     Path,
     typer.Option(

@@ -123,6 +123,26 @@ def bar(text: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: progress.update(task, completed=share)
 
 
+def is_terminal() -> bool:
+    """Whether progress is shown on a terminal."""
+    return _console(stderr=True).is_terminal
+
+
+@contextmanager
+def bars() -> Iterator[Callable[[str, float], None]]:
+    """Show one progress bar per stage; yields a function to call with a stage and the fraction that is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    tasks: dict[str, Any] = {}
+    with Progress(*columns, console=_console(stderr=True), transient=True) as progress:
+
+        def report(stage: str, share: float) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=1.0)
+            progress.update(tasks[stage], completed=share)
+
+        yield report
+
+
 def _console(stderr: bool = False) -> Console:
     """Create a new console each time, because stdout and stderr may be redirected later."""
     stream = sys.stderr if stderr else sys.stdout

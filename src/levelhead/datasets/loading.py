@@ -39,6 +39,9 @@ class Dataset(NamedTuple):
     feature_names: tuple[str, ...]
     target_name: str
 
+    def __repr__(self) -> str:
+        return f"Dataset of {len(self.y):,} rows: {self.target_name} by {', '.join(self.feature_names)}"
+
 
 def load(name: str, *, cache: str | os.PathLike[str] | None = None, origin: str = ORIGIN) -> Dataset:
     """Load one of the five public data sets of the paper.

@@ -38,6 +38,10 @@ class Synthetic(NamedTuple):
     mean: FloatArray
     std: FloatArray
 
+    def __repr__(self) -> str:
+        n, wrong = len(self.y), int(self.mask.sum())
+        return f"Synthetic data of {n:,} rows and {self.X.shape[1]} features; {wrong:,} labels are wrong"
+
 
 @renamed_argument("rate", "contamination")
 def synthetic(n: int = 400, contamination: float = 0.05, random_state: RandomState = None) -> Synthetic:

@@ -5,6 +5,7 @@ vectors of the processor. Hidden layers are stored as inputs × outputs, the out
 every inner loop runs along memory. The padding has zero gradients and stays zero.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,7 @@ class Layout(NamedTuple):
         return Buffers(rows, stride, *arrays)
 
 
+@lru_cache(maxsize=8)
 def layout(architecture: Architecture) -> Layout:
     """Compute the layout of an architecture for the kernels."""
     shapes = architecture.layer_shapes

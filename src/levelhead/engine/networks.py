@@ -21,6 +21,8 @@ F = np.float32
 _ZERO, _ONE = F(0), F(1)
 _U16 = np.uint32(16)
 RELU, TANH, SILU = range(3)
+_LEAST_GRAIN = 1024  # rows of a task
+_SMALL_WORK = 2**27  # multiplications, a few milliseconds: threads would not save any time
 
 
 @leaf
@@ -205,19 +207,20 @@ def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = 
     X, n_threads = as_matrix(X, architecture.n_features), cores(n_threads)
     plan = layout(architecture)
     outputs = np.empty((len(networks), len(X), architecture.n_outputs), dtype=np.float32)
-    grain = max(BLOCK, min(2**15, -(-len(X) // (4 * n_threads) // BLOCK) * BLOCK))
+    grain = max(_LEAST_GRAIN, min(2**15, -(-len(X) // (4 * n_threads) // BLOCK) * BLOCK))
     tasks = [(k, start) for k in range(len(networks)) for start in range(0, len(X), grain)]
     weights = [plan.pack(network.weights) for network in networks]
 
-    def run(task: tuple[int, int]) -> None:
+    def run(task: tuple[int, int], work: Buffers | None = None) -> None:
         k, start = task
         end = min(start + grain, len(X))
         with np.errstate(all="ignore"):
-            _forward_rows(plan.net, weights[k], X, start, end, outputs[k], plan.buffers())
+            _forward_rows(plan.net, weights[k], X, start, end, outputs[k], work or plan.buffers())
 
-    if n_threads == 1 or len(tasks) == 1:
+    if n_threads == 1 or len(tasks) == 1 or len(networks) * len(X) * plan.size < _SMALL_WORK:
+        work = plan.buffers()
         for task in tasks:
-            run(task)
+            run(task, work)
     else:
         with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(run, tasks))

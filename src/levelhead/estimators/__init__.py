@@ -9,6 +9,8 @@ from levelhead.estimators.networks.divergences import GammaDivergenceRegressor a
 from levelhead.estimators.networks.gaussian import GaussianRegressor as GaussianRegressor
 from levelhead.estimators.networks.gcp import GCPRegressor as GCPRegressor
 from levelhead.estimators.registry import REGISTRY
+from levelhead.estimators.several import MultiTargetRegressor as MultiTargetRegressor
+from levelhead.estimators.tabular import TabularRegressor as TabularRegressor
 from levelhead.estimators.tabular import tabular_pipeline as tabular_pipeline
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor as GCPBoostingRegressor
 

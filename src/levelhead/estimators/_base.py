@@ -14,21 +14,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead import metrics
-from levelhead.audits import (
-    LEAST_ROWS,
-    Audit,
-    ContaminationEstimate,
-    Contributions,
-    estimate_contamination,
-)
+from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, Contributions
 from levelhead.estimators import _preparation
 from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
+from levelhead.estimators._separating import calibrated_separation
 from levelhead.estimators._tables import Location, TableReader
 from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
-from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
+from levelhead.prediction.calibration import IDENTITY, Calibration
 
 
 class Decoded(NamedTuple):
@@ -244,7 +239,14 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         judge = getattr(self, "judge_", None)
         if judge is not None:  # the trees of a large table have seen its labels
             return cast(Audit, judge.audit(X, y, false_alarm_rate))
-        found = self._unseen(X, y)
+        return self._judged(self._unseen(X, y), false_alarm_rate)
+
+    def _audit_training_rows(self, y: FloatArray) -> Audit:
+        """The audit of the rows that the model was fitted to, in their order."""
+        oof = self.oof_prediction_.latent
+        return self._judged(Unseen(y, oof.mean, oof.var / self._variance_ratio, _alpha(oof)))
+
+    def _judged(self, found: Unseen, false_alarm_rate: float = 0.05) -> Audit:
         return Audit.from_residuals(
             found.given,
             found.mean,
@@ -259,6 +261,13 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         """Predictions by which labels are judged: out of fold for training rows, those of the members for others."""
         check_is_fitted(self, self._fitted_attribute)
         X, y, _ = self._checked(X, y, None, reset=False)
+        unsaved = getattr(self, "_unsaved_rows", 0)
+        if unsaved:
+            raise ValueError(
+                f"this model was read from a file without out-of-fold predictions of its {unsaved:,} training rows, "
+                "by which labels are judged; audit with the model that was fitted, or write its file by "
+                "save(model, path, out_of_fold=True), on the command line by levelhead fit --keep-out-of-fold"
+            )
         if not hasattr(self, "oof_prediction_"):
             has_folds = getattr(self, "out_of_fold", True)  # trees have no such parameter
             how = "" if has_folds else "with out_of_fold=True, "
@@ -272,8 +281,12 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         if not known.all():
             new = self._predict_table(X[~known]).latent
             mean[~known], variance[~known], alpha[~known] = new.mean, new.var, _alpha(new)
-        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        return Unseen(y, mean, variance / ratio, alpha)
+        return Unseen(y, mean, variance / self._variance_ratio, alpha)
+
+    @property
+    def _variance_ratio(self) -> float:
+        """Variance of clean labels over the calibrated variance."""
+        return 1.0 if self.separation_ is None else self.separation_.variance_ratio
 
     def contributions(self, X: Any, background: Any = None, random_state: int = 0) -> Contributions:
         """By how much each column moves the mean and the spread of every row.
@@ -298,6 +311,9 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         check_is_fitted(self, self._fitted_attribute)
         return sampled([self], lambda predictions: predictions[0], X, background, random_state)
 
+    def _forget_optimizers(self) -> None:
+        """Free the memory that only further training would need; trees need none."""
+
     def _find_training_rows(self, X: Table, y: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """For each row its index among the training rows, and whether it is one of them."""
         keys = _preparation.row_keys(X, y, self._stream)
@@ -309,16 +325,15 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
 
     def _reset_contamination(self) -> None:
         self.calibration_, self.separation_, self.disagreement_ = IDENTITY, None, 0.0
-        self.__dict__.pop("oof_prediction_", None)  # of an earlier fit to other rows
+        for name in ("oof_prediction_", "_unsaved_rows"):  # of an earlier fit to other rows
+            self.__dict__.pop(name, None)
 
-    def _separate(self, z: FloatArray, variance: FloatArray) -> FloatArray:
-        """Learn calibration and share of wrong labels from out-of-fold residuals; return calibrated variances."""
+    def _separate(self, y: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """Learn calibration and share of wrong labels from out-of-fold predictions; return calibrated variances."""
         given = self.contamination
         known = None if given is None or given == "auto" else float(given)
-        self.calibration_ = calibrate(z, variance)
-        calibrated = self.calibration_(variance)
-        self.separation_ = estimate_contamination(z, calibrated, contamination=known, core="student")
-        return calibrated
+        self.calibration_, self.separation_ = calibrated_separation(y, mean, variance, known)
+        return self.calibration_(variance)
 
     def _predicted(self, decoded: Decoded, location: Location | None = None) -> Prediction:
         """Predictions in the units of y, with calibrated variances."""
@@ -327,8 +342,7 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
     def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:
         """Predictions on the scale of the labels on which the model learns; `location` is added."""
         center, spread = self.target_scale_
-        ratio = 1.0 if self.separation_ is None else self.separation_.variance_ratio
-        clean = self.calibration_(decoded.variance) * ratio * (1 - self.disagreement_)
+        clean = self.calibration_(decoded.variance) * self._variance_ratio * (1 - self.disagreement_)
         sigma = None if decoded.sigma is None else decoded.sigma * spread**2
         mean, variance = decoded.mean * spread + center, clean * spread**2
         if location is not None:

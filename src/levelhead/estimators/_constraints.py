@@ -37,10 +37,13 @@ class LayerSizes(Whole):
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SHARE = Interval(Real, 0, 1, closed="neither")
 CONTAMINATION = [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None]
+_MANY_ROWS = (
+    2000  # fewer are predicted in less time than it takes to ask for the number of cores and start threads
+)
 N_JOBS = [Whole(1), Interval(Integral, None, -1, closed="right"), None]
 
 
-def n_threads(estimator: Any) -> int:
-    """Number of threads for the `n_jobs` of an estimator, which may have changed since `fit`."""
+def n_threads(estimator: Any, n_rows: int = _MANY_ROWS) -> int:
+    """Number of threads for the `n_jobs` of an estimator, which may have changed since `fit`; one for few rows."""
     validate_parameter_constraints({"n_jobs": N_JOBS}, {"n_jobs": estimator.n_jobs}, type(estimator).__name__)
-    return int(effective_n_jobs(estimator.n_jobs))
+    return 1 if n_rows < _MANY_ROWS else int(effective_n_jobs(estimator.n_jobs))

@@ -48,6 +48,8 @@ def _bad_labels(y: Any) -> str | None:
         bad = ~np.isfinite(np.asarray(y, dtype=np.float64))
     except (TypeError, ValueError, OverflowError):
         return "(in y; labels must be real numbers)"
+    if bad.ndim == 2 and bad.shape[1] > 1:
+        return f"(y has {bad.shape[1]} columns; MultiTargetRegressor fits a model to each)"
     if bad.ndim == 0 or not bad.any():
         return None
     first = np.argwhere(bad)[0][0]

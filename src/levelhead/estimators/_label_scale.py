@@ -21,7 +21,9 @@ from levelhead.estimators._preparation import Rows, arrange, target_scale
 from levelhead.estimators._types import FloatArray, Table
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import log_density
-from levelhead.prediction.transforms import LogTransform, MonotoneTransform, Transform, YeoJohnsonTransform
+from levelhead.prediction.monotone import MonotoneTransform
+from levelhead.prediction.transforms import LogTransform, Transform
+from levelhead.prediction.yeo_johnson import YeoJohnsonTransform
 from levelhead.theory.elementary import exp, log
 
 TARGET_TRANSFORM = [

@@ -12,18 +12,21 @@ Tables of any size go through these steps piece by piece; `levelhead.large` read
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from levelhead._extras import available
+from levelhead.audits import ContaminationEstimate
 from levelhead.estimators import _preparation, _sampling
 from levelhead.estimators._base import Unseen
+from levelhead.estimators._clock import Clock
 from levelhead.estimators._sampling import Piece, Sample
 from levelhead.estimators._types import FloatArray
 from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.estimators.trees.growing import stop_at_the_end
 from levelhead.tables.encoding import frames
 
 if TYPE_CHECKING:
@@ -34,9 +37,32 @@ SAMPLE_ROWS = 100_000
 PIECE_ROWS = 50_000
 _HELD_OUT = 0.05  # of all rows, and at most half of the sample
 _TAIL = 20.0  # α of the Student weight that a label keeps at least, as in the trees of smaller tables
+_JUDGE_TIME = 0.6  # share of a time limit for the judge
 _BATCH = 8192  # rows that LightGBM gets at a time
 
-Source = Callable[[], Iterable[Piece]]  # goes through the table anew at each call
+
+class Learnt(NamedTuple):
+    """Rows as the final trees learn them.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_samples, n_inputs)
+        Inputs of the trees.
+    labels : ndarray of shape (n_samples,)
+        Labels in the units of the trees.
+    weight : ndarray of shape (n_samples,)
+        Weight of each label.
+    key : ndarray of uint64
+        Hash of each row.
+    """
+
+    inputs: NDArray[Any]
+    labels: FloatArray
+    weight: FloatArray
+    key: _sampling.Hashes
+
+
+Source = Callable[[], Iterable[Learnt]]  # goes through the table anew at each call
 
 
 def applies(X: Any, n_rows: int, groups: Any, cv: Any) -> bool:
@@ -56,49 +82,86 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
     table = frames.collected(X) if frames.library(X) else np.asarray(X)
     whole = Piece(table, np.asarray(y, dtype=np.float64), weight)
 
-    def source() -> Iterator[Piece]:
-        return _sampling.sliced(whole, PIECE_ROWS)
-
-    sample = _sampling.draw(source(), SAMPLE_ROWS, seed)
+    sample = _sampling.draw(_sampling.sliced(whole, PIECE_ROWS), SAMPLE_ROWS, seed)
+    clock = Clock(getattr(model, "time_limit", None))
     judge = clone(model).set_params(random_state=seed)
+    if clock.limited:
+        judge.set_params(time_limit=_JUDGE_TIME * clock.left)
     judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
-    fitted = refitted(judge, source, sample, seed)
+    trees = trees_of(judge, sample.rows, seed)
+
+    def source() -> Iterator[Learnt]:
+        return (learnt(judge, trees, piece, seed) for piece in _sampling.sliced(whole, PIECE_ROWS))
+
+    fitted = refitted(judge, trees, source, sample, seed, clock)
     settings = model.get_params(deep=False)
     model.__dict__.update(vars(fitted) | settings)
 
 
-def refitted(judge: Any, source: Source, sample: Sample, seed: int) -> Any:
+def trees_of(judge: Any, rows: Piece, seed: int) -> Any:
+    """The trees of a judge; None if it is one of networks alone."""
+    if hasattr(judge, "estimators_"):
+        return judge._trees_of(*rows[:3], seed) if available("lightgbm") else None
+    return judge if hasattr(judge, "mean_forests_") else None
+
+
+def learnt(judge: Any, trees: "GCPBoostingRegressor", piece: Piece, seed: int) -> Learnt:
+    """A piece as the final trees learn it, its labels weighted by the judge."""
+    weight = trust_in(unseen(judge, piece.X, piece.y), judge.separation_)
+    weight = weight if piece.weight is None else weight * piece.weight
+    return Learnt(*trees._learnt_rows(piece.X, piece.y), weight, piece.keys(seed))
+
+
+def refitted(
+    judge: Any,
+    trees: "GCPBoostingRegressor | None",
+    source: Source,
+    sample: Sample,
+    seed: int,
+    clock: Clock | None = None,
+) -> Any:
     """A copy of the judge whose trees are fitted to all rows; `judge_` holds the judge itself.
 
-    Networks stay those of the sample. An estimator without trees stays as it is, and so does one of a table that is
-    not larger than the sample.
+    Networks stay those of the sample. An estimator without trees stays that of the sample, and so does one of a table
+    that is not larger than the sample.
     """
+    n = n_held_out(sample)
+    if trees is None or sample.n_rows == len(sample.key) or n == 0:
+        return copy.copy(judge)
+    forest, scores = _fitted_forest(judge, trees, source, sample, n, seed, clock or Clock())
+    return with_forest(judge, trees, forest, scores, sample.rows.take(np.arange(n)))
+
+
+def with_forest(
+    judge: Any, trees: "GCPBoostingRegressor", forest: Forest, scores: list[float], held_out: Piece
+) -> Any:
+    """A copy of the judge with trees of all rows, calibrated and combined on rows that these have not seen."""
     model = copy.copy(judge)
-    parts = getattr(judge, "estimators_", [judge])
-    trees = next((part for part in parts if hasattr(part, "mean_forests_")), None)
-    n_held_out = _n_held_out(sample)
-    if sample.n_rows == len(sample.key) or n_held_out == 0:
-        return model
     model.judge_ = judge
-    if trees is None:
-        return model
-    held_out = sample.rows.take(np.arange(n_held_out))
-    forest, scores = _fitted_forest(judge, trees, source, sample, n_held_out, seed)
     final = _with_members(trees, forest, scores, held_out)
-    if not hasattr(judge, "estimators_"):
+    if judge is trees:
         model.__dict__.update(vars(final))
         return model
-    others = [_first_rows(part, n_held_out) for part in parts if part is not trees]
+    others = [_only(part, held_out) for part in judge.estimators_ if part is not trees]
     model.estimators_ = [final, *others]
     model.reason_ = "" if others else judge.reason_
     model._combine(held_out.X, held_out.y, held_out.weight)
     return model
 
 
-def _n_held_out(sample: Sample) -> int:
-    """Number of rows of the sample that the final trees do not learn from; copies of a row stay together."""
+def n_held_out(sample: Sample) -> int:
+    """Number of rows of the sample on which the final trees are calibrated; copies of a row stay together."""
     wanted = min(round(_HELD_OUT * sample.n_rows), len(sample.key) // 2)
     return int(np.searchsorted(sample.key, sample.key[wanted], side="left"))
+
+
+def first_key(trees: "GCPBoostingRegressor", sample: Sample, n: int) -> Any:
+    """The smallest hash of a row that the final trees learn from, if `n` rows are held out.
+
+    Statistics of categories were learnt from the labels of the sample, so that its rows would seem too easy: trees with
+    such statistics learn from the other rows alone.
+    """
+    return sample.key[-1 if trees._learnt_encoding is not None else n]
 
 
 def unseen(judge: Any, X: Any, y: FloatArray) -> Unseen:
@@ -117,58 +180,59 @@ def unseen(judge: Any, X: Any, y: FloatArray) -> Unseen:
     return Unseen(labels, joint.mean, joint.variance, alpha)
 
 
-def label_weights(judge: Any, piece: Piece) -> FloatArray:
-    """Weight of each label in the final trees, 0 for labels that are certainly wrong."""
-    found = unseen(judge, piece.X, piece.y)
+def trust_in(found: Unseen, separation: ContaminationEstimate) -> FloatArray:
+    """How much a label counts: the squared probability that it is right, and less in the tails in any case."""
     z = found.given - found.mean
-    right = 1 - judge.separation_.probability(z, found.variance)
+    right = 1 - separation.probability(z, found.variance)
     with np.errstate(over="ignore"):
-        squares = z * z / (found.variance * judge.separation_.variance_ratio)
-    weight: FloatArray = right * right / (1 + squares / (2 * _TAIL))
-    return weight if piece.weight is None else weight * piece.weight
+        squares = z * z / (found.variance * separation.variance_ratio)
+    trust: FloatArray = right * right / (1 + squares / (2 * _TAIL))
+    return trust
 
 
 # ---------------------------------------------------------------------- trees of all rows
 
 
 def _fitted_forest(
-    judge: Any, trees: "GCPBoostingRegressor", source: Source, sample: Sample, n_held_out: int, seed: int
+    judge: Any,
+    trees: "GCPBoostingRegressor",
+    source: Source,
+    sample: Sample,
+    n: int,
+    seed: int,
+    clock: Clock,
 ) -> tuple[Forest, list[float]]:
     """Trees of all rows but the held-out ones, and the error on these after each tree."""
     lgb = lightgbm()
-    # Statistics of categories were learnt from the labels of the sample, so that its rows would seem too easy.
-    encoded = trees._learnt_encoding is not None
-    limit = sample.key[-1 if encoded else n_held_out]
-    n_left_out = int(np.searchsorted(sample.key, limit, side="left"))
+    limit = first_key(trees, sample, n)
+    n_learnt = sample.n_rows - int(np.searchsorted(sample.key, limit, side="left"))
     growth = trees._growth(sample.n_rows)
     parameters = growth.parameters(seed, objective="l2", boost_from_average=False)
-    held_out = sample.rows.take(np.arange(n_held_out))
-    held_inputs, held_labels = trees._learnt_rows(held_out.X, held_out.y)
-    held_weight = label_weights(judge, held_out)
+    held_out = learnt(judge, trees, sample.rows.take(np.arange(n)), seed)
     reference = lgb.Dataset(
         trees._learnt_rows(sample.rows.X, sample.rows.y)[0],
         np.zeros(len(sample.key)),
         params=parameters,
         categorical_feature=list(growth.categorical),
     ).construct()
-    stream = _Stream(judge, trees, source, limit, seed)
-    n = sample.n_rows - n_left_out
-    table = lgb.Dataset(stream.sequence(n), np.zeros(n), reference=reference, params=parameters)
+    stream = _Stream(source, limit)
+    empty = np.zeros(n_learnt)
+    table = lgb.Dataset(stream.sequence(n_learnt), empty, reference=reference, params=parameters)
     table.construct()
     stream.finish(table)
     scores: list[float] = []
 
     def error(predicted: FloatArray, _: Any) -> tuple[str, float, bool]:
-        scores.append(float(np.average((held_labels - predicted) ** 2, weights=held_weight)))
+        scores.append(float(np.average((held_out.labels - predicted) ** 2, weights=held_out.weight)))
         return "squared error", scores[-1], False
 
     booster = lgb.train(
         parameters | {"first_metric_only": True},
         table,
         growth.n_trees,
-        valid_sets=[table.create_valid(held_inputs, held_labels)],
+        valid_sets=[table.create_valid(held_out.inputs, held_out.labels)],
         feval=error,
-        callbacks=[lgb.early_stopping(growth.patience, verbose=False)],
+        callbacks=[lgb.early_stopping(growth.patience, verbose=False), stop_at_the_end(clock)],
         keep_training_booster=True,
     )
     return Forest.of(booster, booster.best_iteration or growth.n_trees), scores
@@ -177,11 +241,8 @@ def _fitted_forest(
 class _Stream:
     """Hands the rows of a table to LightGBM piece by piece, which keeps one byte for each cell."""
 
-    def __init__(
-        self, judge: Any, trees: "GCPBoostingRegressor", source: Source, limit: Any, seed: int
-    ) -> None:
-        self._judge, self._trees, self._source = judge, trees, source
-        self._limit, self._seed = limit, seed
+    def __init__(self, source: Source, limit: Any) -> None:
+        self._source, self._limit = source, limit
         self._labels: list[NDArray[np.float32]] = []
         self._weights: list[NDArray[np.float32]] = []
 
@@ -216,14 +277,10 @@ class _Stream:
 
     def _inputs(self) -> Iterator[NDArray[np.float64]]:
         for piece in self._source():
-            key = _sampling.hashes(piece.X, piece.y, self._seed)
-            rows = piece.take(np.flatnonzero(key >= self._limit))
-            if not len(rows.y):
-                continue
-            inputs, labels = self._trees._learnt_rows(rows.X, rows.y)
-            self._labels.append(labels.astype(np.float32))
-            self._weights.append(label_weights(self._judge, rows).astype(np.float32))
-            yield inputs
+            rows = np.flatnonzero(piece.key >= self._limit)
+            self._labels.append(piece.labels[rows].astype(np.float32))
+            self._weights.append(piece.weight[rows].astype(np.float32))
+            yield piece.inputs[rows].astype(np.float64, copy=False)
 
     def finish(self, table: Any) -> None:
         """Set labels and weights, whose mean is 1."""
@@ -244,14 +301,15 @@ def _with_members(
     decoded = final._decoded(mean, final.shape_.log_scale(scale))
     final.disagreement_ = 0.0  # one member
     if final.separation_ is not None:
-        final._separate(labels - mean[0], decoded.variance[0])
+        final._separate(labels, mean[0], decoded.variance[0])
     final.oof_prediction_ = final._predicted(decoded, final._location(X))
     final._row_keys = _preparation.row_keys(X, held_out.y, final._stream)
     return final
 
 
-def _first_rows(model: Any, n: int) -> Any:
-    """A model of the sample with out-of-fold predictions of the held-out rows only."""
+def _only(model: Any, rows: Piece) -> Any:
+    """A model of the sample with out-of-fold predictions of some of its rows only."""
     short = copy.copy(model)
-    short.oof_prediction_, short._row_keys = model.oof_prediction_[:n], model._row_keys[:n]
+    place, _ = model._find_training_rows(model._checked_inputs(rows.X, reset=False), rows.y)
+    short.oof_prediction_, short._row_keys = model.oof_prediction_[place], model._row_keys[place]
     return short

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
 
 from levelhead.estimators._preparation import Rows
 from levelhead.estimators._types import FloatArray
@@ -93,6 +95,10 @@ class Splitting:
 
 def fit_parameters(model: Any, **given: Any) -> dict[str, Any]:
     """Keyword arguments of `fit` for an estimator, or for the last step of a pipeline, without those that are None."""
+    if isinstance(model, BaseSearchCV):
+        return fit_parameters(model.estimator, **given)
+    if isinstance(model, TransformedTargetRegressor):
+        return fit_parameters(model.regressor, **given)
     prefix = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
     return {f"{prefix}{name}": value for name, value in given.items() if value is not None}
 

@@ -61,12 +61,15 @@ class Rows:
         For each row of the table the rank of its content; equal rows have equal ranks.
     key : ndarray of uint64
         For each row of the table a 64-bit hash of its content.
+    together : ndarray of int or None
+        For each row of the table the rank of the group that the user gave it; None if there are none.
     """
 
     index: NDArray[np.int64]
     weight: NDArray[np.float32] | None
     group: NDArray[np.int64]
     key: NDArray[np.uint64]
+    together: NDArray[np.int64] | None = None
 
     @property
     def n_groups(self) -> int:
@@ -88,12 +91,23 @@ class Rows:
         """The visits to rows that are held out."""
         return self.index[held_out[self.index]]
 
+    def joined(self, groups: NDArray[np.int64] | None) -> "Rows":
+        """The same rows with the groups of the user, ranked by their content, not by their order in the table."""
+        if groups is None:
+            return self
+        first = np.full(int(groups.max()) + 1, len(self.group), dtype=np.int64)
+        np.minimum.at(first, groups, self.group)
+        return replace(self, together=np.argsort(np.argsort(first, kind="stable"), kind="stable")[groups])
+
     def sample_groups(self, share: float, seed: int) -> NDArray[np.bool_]:
-        """A random share of the groups, at least one, as a mask of rows of the table."""
-        order = np.random.default_rng(seed).permutation(self.n_groups)
-        chosen = np.zeros(self.n_groups, dtype=bool)
-        chosen[order[: max(1, round(share * self.n_groups))]] = True
-        return chosen[self.group]
+        """A random share of the user's groups, or of the different rows, at least one, as a mask of rows."""
+        of_row, n = self.group, self.n_groups
+        if self.together is not None:
+            of_row, n = self.together, int(self.together.max()) + 1
+        order = np.random.default_rng(seed).permutation(n)
+        chosen = np.zeros(n, dtype=bool)
+        chosen[order[: max(1, round(share * n))]] = True
+        return chosen[of_row]
 
 
 @dataclass(frozen=True, eq=False)

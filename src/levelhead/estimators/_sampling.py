@@ -31,16 +31,23 @@ class Piece(NamedTuple):
         Labels.
     weight : ndarray of shape (n_samples,) or None
         Sample weights; None if all are 1.
+    key : ndarray of uint64 or None
+        Hash of each row; None takes that of its content.
     """
 
     X: Any
     y: FloatArray
     weight: FloatArray | None = None
+    key: Hashes | None = None
 
     def take(self, rows: NDArray[Any]) -> "Piece":
         """Some of the rows, by position."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Piece(frames.take(self.X, rows), self.y[rows], weight)
+        per_row = (None if values is None else values[rows] for values in self[2:])
+        return Piece(frames.take(self.X, rows), self.y[rows], *per_row)
+
+    def keys(self, seed: int) -> Hashes:
+        """The hash of each row."""
+        return hashes(self.X, self.y, seed) if self.key is None else self.key
 
 
 class Sample(NamedTuple):
@@ -99,6 +106,11 @@ def _text_number(cell: Any) -> float:
     return float(int.from_bytes(digest, "little") >> 11)
 
 
+def place_hashes(places: NDArray[np.int64], seed: int) -> Hashes:
+    """A hash of the place of each row in its table, for tables whose content is costly to hash."""
+    return row_keys(np.empty((len(places), 0)), places.astype(np.float64), seed)
+
+
 def draw(pieces: Iterable[Piece], n_sample: int, seed: int) -> Sample:
     """Go through a table once and keep the rows with the smallest hashes.
 
@@ -119,7 +131,7 @@ def draw(pieces: Iterable[Piece], n_sample: int, seed: int) -> Sample:
     kept: list[tuple[Piece, Hashes]] = []
     n_rows, n_kept, limit = 0, 0, np.uint64(2**64 - 1)
     for piece in pieces:
-        key = hashes(piece.X, piece.y, seed)
+        key = piece.keys(seed)
         n_rows += len(key)
         candidates = np.flatnonzero(key <= limit)
         kept.append((piece.take(candidates), key[candidates]))

@@ -1,11 +1,18 @@
 """From any table to the inputs of a model: checks, columns of frames, gaps, categories, dates."""
 
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_X_y,
+    column_or_1d,
+    validate_data,
+)
 
 from levelhead.estimators import _preparation
 from levelhead.estimators._inputs import explained
@@ -26,6 +33,34 @@ class Location(NamedTuple):
 
     mean: FloatArray
     variance: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedTable:
+    """A table that one estimator has read and checked for several others.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_features)
+        Numbers, codes and days.
+    columns : Columns or None
+        What the columns of a frame hold.
+    names : ndarray or None
+        Names of the features, if they are strings.
+    source : object
+        The table as it was given.
+    """
+
+    values: Table
+    columns: Columns | None
+    names: Any
+    source: Any
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> "CheckedTable":
+        return replace(self, values=self.values[rows])
 
 
 class TrainingTable(NamedTuple):
@@ -56,6 +91,8 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Weights, *, reset: bool
     ) -> tuple[Table, FloatArray, FloatArray | None]:
         """X as a table of numbers, codes and days, y and weights as arrays of finite numbers."""
+        if isinstance(X, CheckedTable):
+            return self._checked_again(X, y, sample_weight, reset=reset)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         with explained(X, y):
@@ -65,17 +102,51 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
             else:
                 X, y = validate_data(self, X, y, y_numeric=True, reset=reset, **_TYPES)
             y = np.asarray(y, dtype=np.float64)
-        X = self._finite_inputs(X)
+        return self._finite_inputs(X), y, self._checked_weights(X, sample_weight)
+
+    @staticmethod
+    def _checked_weights(X: Table, sample_weight: Weights) -> FloatArray | None:
         if sample_weight is None:
-            return X, y, None
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            return None
+        weight: FloatArray = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
         if not weight.any():
             raise ValueError(
                 "sample_weight is zero everywhere; at least one row must have a weight above zero"
             )
-        return X, y, weight
+        return weight
+
+    def _checked_again(
+        self, X: CheckedTable, y: Any, sample_weight: Weights, *, reset: bool
+    ) -> tuple[Table, FloatArray, FloatArray | None]:
+        """The same for a table whose columns another estimator has learnt."""
+        if not reset and self._has_other_columns(X):
+            return self._checked(X.source, y, sample_weight, reset=False)
+        if reset:
+            self._learn_features(X)
+        y = np.asarray(column_or_1d(y), dtype=np.float64)
+        return X.values, y, self._checked_weights(X.values, sample_weight)
+
+    def _has_other_columns(self, X: CheckedTable) -> bool:
+        return bool(getattr(self, "columns_", None) != X.columns)
+
+    def _learn_features(self, X: CheckedTable) -> None:
+        """Take over what another estimator has learnt about the columns."""
+        self.columns_, self.n_features_in_ = X.columns, X.values.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        if X.names is not None:
+            self.feature_names_in_ = X.names
+
+    def _shared(self, X: Any, values: Table) -> CheckedTable:
+        """A table that this estimator has checked, for others."""
+        return CheckedTable(
+            values, getattr(self, "columns_", None), getattr(self, "feature_names_in_", None), X
+        )
 
     def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
+        if isinstance(X, CheckedTable):
+            return self._checked_inputs(X.source, reset=reset) if self._has_other_columns(X) else X.values
         with explained(X):
             X, read = self._read(X, reset=reset)
             check = (

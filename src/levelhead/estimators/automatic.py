@@ -4,28 +4,38 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_monotonic_cst, _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
 from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit, Contributions
-from levelhead.estimators import _large, combination
+from levelhead.estimators import _large, _preparation, _steps, combination, repeats
 from levelhead.estimators._base import FittedRegressor
+from levelhead.estimators._clock import TIME_LIMIT, VERBOSE, Clock
 from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
-from levelhead.estimators._tables import TableReader
+from levelhead.estimators._steps import FirstStep
+from levelhead.estimators._tables import CheckedTable, TableReader
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.combination import Combination, HeldOut
 from levelhead.estimators.networks.gcp import GCPRegressor
+from levelhead.estimators.networks.pace import epochs_within
+from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
 from levelhead.tables.encoding import frames
 
 Fitted = GCPRegressor | GCPBoostingRegressor
 _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
+_ROWS_OF_MEAN = 10_000  # rows over which the disagreement of members is averaged
+_TIME_SHARES = (0.5, 0.5, 1.0)  # of the time that is left, for trees and both kinds of networks
 _WEIGHT_DECAY = 3e-3  # for piecewise-linear inputs; tuned on kc_house, diamonds, energy and concrete
+# Settings of the trees that choose the scale of the labels: 40 % less time than with the defaults, and the same choices
+# on kc_house, diamonds, energy and concrete with clean, replaced and swapped labels.
+_PILOT = {"learning_rate": 0.1, "max_iter": 500}
 
 
 class Comparison(NamedTuple):
@@ -49,21 +59,18 @@ def mixture(predictions: Sequence[Prediction]) -> Prediction:
     return joint if scale is None else TransformedPrediction(joint, scale)
 
 
-def _weights(X: Any, sample_weight: Weights) -> FloatArray:
-    """The weight of every row, 1 by default."""
-    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    return weights
-
-
 class AutoRegressor(FittedRegressor, TableReader):
     """Networks and boosted trees together, with weights by their errors on held-out rows.
 
     Three ensembles are fitted: `GCPBoostingRegressor`, and `GCPRegressor` with piecewise-linear inputs, once with ReLU
-    and once with SiLU units. Their out-of-fold predictions decide how they are combined. Weights are chosen by stacking
-    on labels that are probably right, shrunk towards equal weights; a model with less than 5 % is left out. The
-    variance is calibrated, and quantiles and intervals follow the out-of-fold residuals of labels that are probably
-    right (conformal prediction), so that intervals cover clean labels as often as they say, on average over the table.
-    Predictions stay within the range of trusted labels, with a margin of 20 % of it on both sides.
+    and once with SiLU units. Labels are judged by the fold models of all three together before the members are
+    finished, so that a wrong label that one kind finds has a small weight in the others too. Out-of-fold predictions
+    decide how the ensembles are combined. Weights are chosen by stacking on labels that are probably right, shrunk
+    towards equal weights; a model with less than 5 % is left out. The variance is calibrated, and quantiles and
+    intervals follow the out-of-fold residuals of labels that are probably right (conformal prediction), so that
+    intervals cover clean labels as often as they say, on average over the table. Predictions stay within the range of
+    trusted labels, with a margin of 20 % of it on both sides. If labels of training rows with equal inputs have
+    something in common that the models do not explain, they correct predictions for rows with exactly these inputs.
 
     Without the extra `boosting`, or with fewer than 60 rows, only networks are used.
 
@@ -82,10 +89,15 @@ class AutoRegressor(FittedRegressor, TableReader):
     monotonic_cst : array-like of int of shape (n_features,), dict or None, default=None
         Signs of the effects of columns on the mean, as in `GCPBoostingRegressor`. With any sign, only trees are used,
         because networks cannot keep them.
+    time_limit : float or None, default=None
+        Approximate limit of the time of a fit, in seconds. The models then get fewer trees and epochs, and how many
+        depends on the machine. None is no limit.
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_jobs : int or None, default=-1
         Number of threads; -1 means all cores.
+    verbose : bool or int, default=False
+        Whether to write the progress to standard error.
 
     Attributes
     ----------
@@ -107,6 +119,9 @@ class AutoRegressor(FittedRegressor, TableReader):
         if more than half of the labels are predicted exactly: then all members have equal weights.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column, with the sum 1: the weighted mean of those of the estimators.
+    repeats_ : Repeats or None
+        Correlation of labels with equal inputs, by which labels of training rows correct predictions for rows with
+        exactly the same inputs. None if there are too few of them, or no clear correlation.
     oof_prediction_ : Prediction
         Out-of-fold predictions of the training rows; of a large table, predictions of the rows left out.
     contamination_ : float
@@ -136,14 +151,17 @@ class AutoRegressor(FittedRegressor, TableReader):
     estimators_: list[Fitted]
     comparison_: Comparison | None
     combination_: Combination | None
+    repeats_: Repeats | None
     target_transform_: Transform | None
     target_transform_reason_: str
     _parameter_constraints: ClassVar[Constraints] = {
         "n_members": [Whole(1)],
         "target_transform": TARGET_TRANSFORM,
         "monotonic_cst": ["array-like", dict, None],
+        "time_limit": TIME_LIMIT,
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
+        "verbose": VERBOSE,
     }
 
     def __init__(
@@ -152,14 +170,18 @@ class AutoRegressor(FittedRegressor, TableReader):
         *,
         target_transform: TargetTransform = "auto",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        time_limit: float | None = None,
         random_state: Seed = None,
         n_jobs: int | None = -1,
+        verbose: bool | int = False,
     ) -> None:
         self.n_members = n_members
         self.target_transform = target_transform
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
@@ -186,23 +208,24 @@ class AutoRegressor(FittedRegressor, TableReader):
             The fitted estimator.
         """
         self._validate_params()
+        clock = Clock(self.time_limit)
         X = frames.collected(X)
-        table, labels, _ = self._checked(X, y, sample_weight, reset=True)
+        values, labels, weight = self._checked(X, y, sample_weight, reset=True)
+        table = self._shared(X, values)
         del self.columns_  # those of the estimators are used
-        counted = labels[_weights(table, sample_weight) > 0]
+        counted = labels if weight is None else labels[weight > 0]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
         if _large.applies(X, len(labels), groups, cv):
-            _large.fit(self, X, labels, sample_weight, seed)
+            _large.fit(self, X, labels, weight, seed)
             return self
         kinds = self._kinds(seed)
         self.reason_ = ""
         constrained = bool(_check_monotonic_cst(self, self.monotonic_cst).any())
-        pilot = kinds[0 if available("lightgbm") or constrained else 1].set_params(
-            target_transform=self.target_transform
-        )
+        pilot = clone(kinds[0]).set_params(**_PILOT) if available("lightgbm") or constrained else kinds[1]
+        pilot.set_params(target_transform=self.target_transform)
         self.target_transform_, self.target_transform_reason_ = pilot._chosen_scale(
-            X, y, sample_weight, groups, cv
+            table, labels, weight, groups, cv
         )
         for model in kinds:
             model.set_params(target_transform=self.target_transform_)
@@ -220,13 +243,27 @@ class AutoRegressor(FittedRegressor, TableReader):
             )
         if self.reason_:
             kinds = kinds[:1] if constrained else kinds[1:]
-        self.estimators_ = [model.fit(X, y, sample_weight, groups=groups, cv=cv) for model in kinds]
-        self._combine(X, y, sample_weight)
+        self.estimators_ = kinds
+        if clock.limited:
+            self._fit_in_turn(table, labels, weight, groups, cv, clock)
+        else:
+            self._fit_together(table, labels, weight, groups, cv)
+        for model in kinds:
+            model._forget_optimizers()
+        self._combine(table, labels, weight)
         return self
+
+    @staticmethod
+    def _limit_time(model: Fitted, table: CheckedTable, labels: FloatArray, clock: Clock) -> None:
+        """Let a model use the time of a clock: trees stop by themselves, networks get a number of epochs."""
+        if isinstance(model, GCPBoostingRegressor):
+            model.set_params(time_limit=max(clock.left, 1e-3))
+        else:
+            model.set_params(max_iter=epochs_within(model, table, labels, clock.left))
 
     def _kinds(self, seed: int) -> list[Fitted]:
         """The unfitted models, trees first."""
-        common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs}
+        common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs, "verbose": self.verbose}
         network: dict[str, Any] = {
             "n_members": self.n_members,
             "input_scaling": "piecewise",
@@ -240,12 +277,64 @@ class AutoRegressor(FittedRegressor, TableReader):
             GCPRegressor(**common, **network, activation="silu"),
         ]
 
-    def _combine(self, X: Any, y: ArrayLike, sample_weight: Weights) -> None:
+    def _fit_in_turn(
+        self,
+        X: CheckedTable,
+        y: FloatArray,
+        weight: FloatArray | None,
+        groups: Any,
+        cv: Any,
+        clock: Clock,
+    ) -> None:
+        """Fit the models one after the other, each within its part of the time; each judges the labels alone."""
+        shares = _TIME_SHARES[-len(self.estimators_) :]
+        for model, share in zip(self.estimators_, shares, strict=True):
+            self._limit_time(model, X, y, clock.part(share))
+            model.fit(X, y, weight, groups=groups, cv=cv)
+
+    def _fit_together(
+        self, X: CheckedTable, y: FloatArray, weight: FloatArray | None, groups: Any, cv: Any
+    ) -> None:
+        """Fit the models; the labels are judged by the fold models of all of them, before members are finished."""
+        steps = [model._fit_steps(X, y, weight, groups, cv) for model in self.estimators_]
+        judged = [one for one in map(_steps.first, steps) if one is not None]
+        wrong = self._judged_together(judged, weight) if len(judged) == len(steps) else None
+        for one in steps:
+            _steps.finish(one, wrong)
+
+    @staticmethod
+    def _judged_together(judged: list[FirstStep], weight: FloatArray | None) -> FloatArray | None:
+        """Probability that each label is wrong, by all models; 0 for rows without a weight."""
+        weight = np.ones(len(judged[0].y)) if weight is None else weight
+        counts = weight > 0
+        held_out = HeldOut(
+            y=judged[0].y[counts],
+            means=np.array([one.mean[counts] for one in judged]),
+            variances=np.array([one.variance[counts] for one in judged]),
+            quality=np.max([one.quality[counts] for one in judged], axis=0),
+            weight=weight[counts] / weight[counts].mean(),
+            chance=np.zeros(len(judged)),
+        )
+        found = combination.probably_wrong(held_out)
+        wrong = np.zeros(len(weight))
+        if found is None:
+            return None
+        wrong[counts] = found
+        return wrong
+
+    def _trees_of(self, X: Any, y: FloatArray, sample_weight: Weights, seed: int) -> GCPBoostingRegressor:
+        """The trees, fitted to rows on the scale of the labels; those of the estimators if they have a weight."""
+        known = [model for model in self.estimators_ if isinstance(model, GCPBoostingRegressor)]
+        trees = self._kinds(seed)[0].set_params(target_transform=self.target_transform_)
+        return known[0] if known else cast(GCPBoostingRegressor, trees.fit(X, y, sample_weight))
+
+    def _combine(self, X: Any, y: FloatArray, weight: FloatArray | None) -> None:
         """Learn the combination, and leave out models of little weight."""
         self.comparison_, self.combination_, self.separation_ = None, None, self.estimators_[0].separation_
+        self.repeats_ = None
         why = ""
         if all(hasattr(model, "oof_prediction_") for model in self.estimators_):
-            held_out = self._held_out(X, y, sample_weight)
+            held_out = self._held_out(X, y, weight)
             weights = combination.stacking_weights(held_out)
             why = self._compare(held_out, weights) if not self.reason_ else ""
             kept = combination.chosen_models(weights)
@@ -253,25 +342,53 @@ class AutoRegressor(FittedRegressor, TableReader):
             learnt, separation = combination.learn(held_out.only(kept))
             if separation is not None:
                 self.combination_, self.separation_ = learnt, separation
+                self.repeats_ = self._learn_repeats(X, weight, held_out.only(kept))
         trees = [isinstance(model, GCPBoostingRegressor) for model in self.estimators_]
         self.chosen_ = "both" if len({*trees}) == 2 else "trees" if trees[0] else "network"
         self.reason_ = self.reason_ or f"{_NAMES[self.chosen_]}{why}"
 
-    def _held_out(self, X: Any, y: ArrayLike, sample_weight: Weights) -> HeldOut:
+    def _learn_repeats(self, X: Any, weight: FloatArray | None, held_out: HeldOut) -> Repeats | None:
+        """What labels of rows with equal inputs have in common."""
+        assert self.combination_ is not None
+        assert self.separation_ is not None
+        mean, variance = self.combination_.pooled(held_out.means, held_out.variances)
+        clean = 1 - self.separation_.probability(held_out.y - mean, variance)
+        key = self._keys(X)
+        key = key if weight is None else key[weight > 0]
+        ratio = self.separation_.variance_ratio
+        return repeats.learn(key, repeats.Labels(held_out.y, mean, variance * ratio, clean))
+
+    def _keys(self, X: Any) -> repeats.Keys:
+        """A hash of the inputs of each row."""
+        table = self.estimators_[0]._checked_inputs(X, reset=False)
+        return _preparation.row_keys(table, np.zeros(len(table)), seed=0)
+
+    def _held_out(self, X: Any, y: FloatArray, weight: FloatArray | None) -> HeldOut:
         """The rows with a weight, predicted by models that have not seen their labels."""
-        audits = [model.audit(X, y) for model in self.estimators_]
-        weight = _weights(audits[0].given_label, sample_weight)
+        audits = [model._audit_training_rows(y) for model in self.estimators_]
+        weight = np.ones(len(y)) if weight is None else weight
         counts = weight > 0
-        weight = weight[counts] / weight[counts].mean()
-        spread = [model.predict_dist(X).latent.epistemic_var[counts] for model in self.estimators_]
+        weight = weight / weight[counts].mean()
+        some = self._some_rows(counts)
+        rows = frames.take(X, some)
+        spread = [model.predict_dist(rows).latent.epistemic_var for model in self.estimators_]
+        chance = [np.average(part, weights=weight[some]) for part in spread]
         return HeldOut(
             y=audits[0].judged.given[counts],
             means=np.array([audit.judged.predicted[counts] for audit in audits]),
             variances=np.array([audit.judged.std[counts] ** 2 for audit in audits]),
             quality=np.max([audit.label_quality[counts] for audit in audits], axis=0),
-            weight=weight,
-            chance=np.array([np.average(part, weights=weight) for part in spread]),
+            weight=weight[counts],
+            chance=np.array(chance),
         )
+
+    def _some_rows(self, counts: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Rows that count, at most as many as a mean needs, chosen by their content."""
+        rows = np.flatnonzero(counts)
+        if len(rows) <= _ROWS_OF_MEAN:
+            return rows
+        keys = self.estimators_[0]._row_keys[rows]
+        return np.sort(rows[np.argsort(keys, kind="stable")[:_ROWS_OF_MEAN]])
 
     def _compare(self, held_out: HeldOut, weights: FloatArray) -> str:
         """Compare trees, networks with equal weights, and all with their weights; return the result in words."""
@@ -313,14 +430,21 @@ class AutoRegressor(FittedRegressor, TableReader):
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        return self._combined([model.predict_dist(X) for model in self._fitted()])
+        models = self._fitted()
+        table = models[0]._shared(X, models[0]._checked_inputs(X, reset=False))
+        return self._combined([model.predict_dist(table) for model in models], table)
 
-    def _combined(self, predictions: list[Prediction], *, held_out: bool = False) -> Prediction:
+    def _combined(
+        self, predictions: list[Prediction], X: Any = None, *, held_out: bool = False
+    ) -> Prediction:
         if self._combination is None or self.separation_ is None:
             return mixture(predictions)
         kept = [1.0 if held_out else 1 - model.disagreement_ for model in self.estimators_]
         latent = [prediction.latent for prediction in predictions]
         joint = self._combination.predict(latent, kept, self.separation_.variance_ratio)
+        known = getattr(self, "repeats_", None)  # files of earlier versions have none
+        if known is not None and X is not None and not held_out:
+            joint = known.update(joint, self._keys(X))
         scale = predictions[0].transform
         return joint if scale is None else TransformedPrediction(joint, scale)
 
@@ -357,7 +481,9 @@ class AutoRegressor(FittedRegressor, TableReader):
         models, judge = self._fitted(), getattr(self, "judge_", None)
         if judge is not None:  # the trees of a large table have seen its labels
             return cast(Audit, judge.audit(X, y, false_alarm_rate))
-        audits = [model.audit(X, y, false_alarm_rate) for model in models]
+        values, labels, _ = models[0]._checked(X, y, None, reset=False)
+        table = models[0]._shared(X, values)
+        audits = [model.audit(table, labels, false_alarm_rate) for model in models]
         if len(audits) == 1 and self._combination is None:
             return audits[0]
         joint = self._pooling.pooled(
@@ -378,7 +504,8 @@ class AutoRegressor(FittedRegressor, TableReader):
         """By how much each column moves the mean and the spread of every row.
 
         Contributions are Shapley values by sampling: 24 rows of the background are turned into the row, one column
-        after another in random order. This takes 24·(n_features + 1) predictions for each row.
+        after another in random order. This takes 24·(n_features + 1) predictions for each row. Explained is the
+        prediction of the models, without what `repeats_` adds for rows with the inputs of training rows.
 
         Parameters
         ----------

@@ -16,17 +16,18 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from levelhead.audits import Audit, estimate_contamination
+from levelhead.audits import Audit
 from levelhead.estimators._base import FittedRegressor
 from levelhead.estimators._constraints import SHARE
 from levelhead.estimators._inputs import explained
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting, assign
 from levelhead.estimators._preparation import arrange
+from levelhead.estimators._separating import calibrated_separation
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
-from levelhead.prediction.calibration import IDENTITY, calibrate
+from levelhead.prediction.calibration import IDENTITY
 from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.columns import Columns
 
@@ -239,12 +240,11 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
         for train, test in self._folds(X, y, splitting, seed):
             fitted = self._fitted(frames.take(X, train), y[train], weight[train], weighs, seed)
             oof[test] = fitted.predict(frames.take(X, test))
-        residual, variance = (y - oof)[counted], self._audited_variance()[counted]
+        y, oof, variance = y[counted], oof[counted], self._audited_variance()[counted]
         self.calibration_, self.separation_ = IDENTITY, None
-        if np.median(np.abs(residual)) == 0:  # exact predictions: there is no noise to measure
+        if np.median(np.abs(y - oof)) == 0:  # exact predictions: there is no noise to measure
             return
-        self.calibration_ = calibrate(residual, variance)
-        self.separation_ = estimate_contamination(residual, self.calibration_(variance), core="student")
+        self.calibration_, self.separation_ = calibrated_separation(y, oof, variance)
 
     def _audited_variance(self) -> FloatArray:
         """The auditor's variance of every label; of a large table it has out-of-fold predictions of a part only."""

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
+from levelhead.audits.separation import ContaminationEstimate
+from levelhead.estimators._separating import calibrated_separation
 from levelhead.estimators._types import FloatArray
 from levelhead.prediction import Prediction
-from levelhead.prediction.calibration import IDENTITY, Calibration, calibrate
+from levelhead.prediction.calibration import IDENTITY, Calibration
 from levelhead.prediction.conformal import NORMAL_SHAPE, ResidualShape, ShapedPrediction, learn_shape
 
 # Tuned on kc_house, diamonds, energy and concrete: clean, 20 % replaced and 10 % swapped labels, 200 to 2,000 rows.
@@ -28,6 +29,7 @@ _ROWS_OF_PRIOR = (
 _DISAGREEMENT = 2.0  # variance that a squared difference between the models adds
 _LEAST_WEIGHT = 0.05  # a model with a smaller weight is left out
 _MARGIN = 0.2  # of the range of trusted labels, by which predictions may leave it
+_MOST_CHANCE = 0.5  # of a model's squared error that may count as chance
 _SWEEPS = 200  # of the search for weights; it converges in some tens
 _LEAST_NOISE = 0.5  # share of the variance that is noise, not disagreement of members
 
@@ -150,9 +152,9 @@ def stacking_weights(held_out: HeldOut) -> FloatArray:
     products = np.array([[float(np.sum(w * a * b)) for b in z] for a in z])
     squares = products.diagonal().copy()
     shared = np.max(np.where(np.eye(len(z), dtype=bool), -np.inf, products), axis=1, initial=0.0)
-    corrected = squares - np.clip(
-        squares - shared, 0, held_out.chance
-    )  # errors that models share are no chance
+    # Errors that models share are no chance, and a model whose members explode must not be excused.
+    chance = np.minimum(held_out.chance, _MOST_CHANCE * squares)
+    corrected = squares - np.clip(squares - shared, 0, chance)
     np.fill_diagonal(products, corrected)
     n = held_out.trust.sum() ** 2 / np.sum(held_out.trust**2)
     return _shrunk(products, _ROWS_OF_PRIOR / n * float(corrected.mean()))
@@ -191,12 +193,20 @@ def learn(held_out: HeldOut) -> tuple[Combination, ContaminationEstimate | None]
     z = held_out.y - mean
     if np.median(np.abs(z)) == 0:
         return raw, None
-    calibration = calibrate(z, variance)
+    calibration, separation = calibrated_separation(held_out.y, mean, variance)
     calibrated = calibration(variance)
-    separation = estimate_contamination(z, calibrated, core="student")
     clean = (1 - separation.probability(z, calibrated)) * held_out.weight
     residual = z / np.sqrt(calibrated * separation.variance_ratio)
     return Combination(weights, calibration, learn_shape(residual, clean), *limits), separation
+
+
+def probably_wrong(held_out: HeldOut) -> FloatArray | None:
+    """Probability that each label is wrong, by all models together; None if it cannot be estimated."""
+    learnt, separation = learn(held_out)
+    if separation is None:
+        return None
+    mean, variance = learnt.pooled(held_out.means, held_out.variances)
+    return separation.probability(held_out.y - mean, variance)
 
 
 def _repeated(members: Sequence[Any]) -> list[FloatArray]:

@@ -14,6 +14,8 @@ from levelhead.estimators.networks.bayes import BayesianBetaRegressor
 from levelhead.estimators.networks.divergences import BetaDivergenceRegressor, GammaDivergenceRegressor
 from levelhead.estimators.networks.gaussian import GaussianRegressor
 from levelhead.estimators.networks.gcp import GCPRegressor
+from levelhead.estimators.several import MultiTargetRegressor
+from levelhead.estimators.tabular import TabularRegressor
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 
 Kind = Literal["auto", "network", "trees"]
@@ -57,6 +59,8 @@ REGISTRY = (
         CleanedRegressor,
         {"regressor": LinearRegression(), "auditor": GCPRegressor(max_iter=30)},
     ),
+    Entry(MultiTargetRegressor, {"estimator": GCPRegressor(max_iter=30, random_state=0)}),
+    Entry(TabularRegressor, {"regressor": GCPRegressor(max_iter=30, random_state=0)}, extra="skrub"),
     Entry(GaussianRegressor),
     Entry(BetaDivergenceRegressor),
     Entry(GammaDivergenceRegressor),

@@ -18,6 +18,7 @@ for an equal-weight mixture of Gaussians; these are `member_mean` and `member_va
 0.233695
 """
 
+from levelhead.metrics.composition import predict_dist, predict_interval
 from levelhead.metrics.distributions import (
     CalibrationCurve,
     calibration_curve,
@@ -29,7 +30,7 @@ from levelhead.metrics.distributions import (
 )
 from levelhead.metrics.means import rmse, robust_r2
 from levelhead.metrics.retention import ause, oracle_curve, retention_auc, retention_curve
-from levelhead.metrics.scorers import SCORERS, Scorer, get_scorer, predict_dist
+from levelhead.metrics.scorers import SCORERS, Scorer, get_scorer
 
 __all__ = [
     "SCORERS",
@@ -45,6 +46,7 @@ __all__ = [
     "oracle_curve",
     "pit",
     "predict_dist",
+    "predict_interval",
     "retention_auc",
     "retention_curve",
     "rmse",

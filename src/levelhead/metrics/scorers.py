@@ -1,18 +1,16 @@
 """The measures as scorers for scikit-learn."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from levelhead.metrics.composition import predict_dist
 from levelhead.metrics.distributions import calibration_error, crps, nll
 from levelhead.metrics.means import rmse, robust_r2
 from levelhead.metrics.retention import ause, retention_auc
-from levelhead.prediction import Prediction
 
 
 @dataclass(frozen=True)
@@ -152,74 +150,3 @@ def get_scorer(name: str) -> Scorer:
     if name not in SCORERS:
         raise ValueError(f"there is no scorer {name!r}; choose one of {', '.join(SCORERS)}")
     return SCORERS[name]
-
-
-def predict_dist(estimator: Any, X: Any) -> Prediction:
-    """Return the `Prediction` of any estimator that predicts a distribution.
-
-    Works through scikit-learn's pipelines, searches, recursive feature elimination and frozen estimators, in any order.
-    An estimator that only has `predict(X, return_std=True)` gives a Gaussian.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted estimator, pipeline or search.
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
-
-    Returns
-    -------
-    Prediction
-        One distribution per row.
-
-    Raises
-    ------
-    TypeError
-        If the estimator only predicts means.
-    sklearn.exceptions.NotFittedError
-        If it is not fitted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import BayesianRidge
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X = np.arange(10.0)[:, None]
-    >>> predict_dist(make_pipeline(StandardScaler(), BayesianRidge()).fit(X, X[:, 0]), X).mean.shape
-    (10,)
-    """
-    if hasattr(estimator, "predict_dist"):
-        prediction: Prediction = estimator.predict_dist(X)
-        return prediction
-    inner = _inner(estimator, X)
-    if inner is not None:
-        return predict_dist(*inner)
-    if "return_std" not in inspect.signature(estimator.predict).parameters:
-        raise _no_distribution(estimator)
-    mean, std = estimator.predict(X, return_std=True)
-    return Prediction(mean, np.square(std))
-
-
-def _inner(estimator: Any, X: Any) -> tuple[Any, Any] | None:
-    """The fitted estimator inside one of scikit-learn's, and what it gets for X."""
-    if hasattr(estimator, "best_estimator_"):
-        return estimator.best_estimator_, X
-    if hasattr(estimator, "named_steps"):
-        before = estimator[:-1]
-        return estimator[-1], before.transform(X) if len(before) else X
-    if hasattr(estimator, "support_") and hasattr(estimator, "estimator_"):  # RFE, RFECV
-        return estimator.estimator_, estimator.transform(X)
-    return None
-
-
-def _no_distribution(estimator: Any) -> TypeError:
-    from sklearn.utils.validation import check_is_fitted
-
-    if hasattr(estimator, "fit"):
-        check_is_fitted(estimator)
-    return TypeError(
-        f"{type(estimator).__name__} does not predict a distribution: it needs predict_dist(X) or "
-        "predict(X, return_std=True); a levelhead estimator in a TransformedTargetRegressor keeps them with "
-        "target_transform= instead"
-    )

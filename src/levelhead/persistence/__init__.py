@@ -10,10 +10,10 @@
 True
 
 A model file is an uncompressed zip archive. `levelhead.json` describes the model, and its arrays are stored beside it
-in numpy's format, which other programs can read too. It contains no pickle. What a file may name is an explicit list
-(`_allowed.py`): the estimators of levelhead, scikit-learn's preprocessing, pipelines and linear models, and the parts
-of `tabular_pipeline`. A file that names anything else, or whose parts do not fit together, is refused; any other file
-works. The cost of opening a file and of predicting with it is bounded by its size.
+in numpy's format, which other programs can read too; long text is compressed. It contains no pickle. What a file may
+name is an explicit list (`_allowed.py`): the estimators of levelhead, scikit-learn's preprocessing, pipelines and
+linear models, and the parts of `tabular_pipeline`. A file that names anything else, or whose parts do not fit together,
+is refused; any other file works. The cost of opening a file and of predicting with it is bounded by its size.
 
 Trees and boosting models of other libraries are not on the list, because their compiled code does not check the indices
 in a file. The trees of `GCPBoostingRegressor` are stored as text, and are written again from its numbers before
@@ -22,8 +22,9 @@ LightGBM reads them.
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from levelhead._files import refuse, whole
@@ -33,11 +34,17 @@ from levelhead.persistence._codec import Decoder, Encoder
 
 __all__ = ["ModelFileError", "load", "save"]
 
+_MOST_ROWS = 20_000  # whose out-of-fold predictions a file holds by default, 2.4 MB for three models
 AnyPath = str | os.PathLike[str]
 
 
-def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
+def save(
+    model: Any, path: AnyPath, *, overwrite: bool = False, out_of_fold: bool | Literal["auto"] = "auto"
+) -> Path:
     """Save a model to a file. The file is written completely or not at all.
+
+    Out-of-fold predictions of the training rows, by which `audit` judges their labels, take up to 120 bytes a row. The
+    fitted model keeps them, but a file holds them only for at most 20,000 rows, unless `out_of_fold` is True.
 
     Parameters
     ----------
@@ -47,6 +54,9 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
         The file. Its folder must exist. Any ending is allowed; `.levelhead` is usual.
     overwrite : bool, default=False
         Whether an existing file may be replaced.
+    out_of_fold : bool or "auto", default="auto"
+        Whether the file holds the out-of-fold predictions of the training rows. A model without them predicts as
+        before, and cannot audit. "auto" keeps those of at most 20,000 rows.
 
     Returns
     -------
@@ -66,7 +76,7 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save takes an estimator, not {type(model).__name__!r}")
     refuse(target, overwrite=overwrite)
-    encoder = Encoder()
+    encoder = Encoder(_most_rows(out_of_fold))
     description = encoder.encode(model, "model")
     with whole(target, overwrite=overwrite) as (partial,):
         with partial.open("xb") as file:
@@ -76,6 +86,12 @@ def save(model: Any, path: AnyPath, *, overwrite: bool = False) -> Path:
         except ModelFileError as error:
             raise ModelFileError(f"{type(model).__name__} cannot be saved: {error}") from error
     return target
+
+
+def _most_rows(out_of_fold: bool | str) -> float:
+    if out_of_fold not in (True, False, "auto"):
+        raise ValueError(f"out_of_fold is {out_of_fold!r}; give True, False or 'auto'")
+    return _MOST_ROWS if out_of_fold == "auto" else np.inf if out_of_fold else 0
 
 
 def load(path: AnyPath, *, n_jobs: int | None = None) -> Any:

@@ -81,6 +81,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators.automatic.Comparison": None,
         "levelhead.estimators.combination.Combination": None,
         "levelhead.estimators.networks.embeddings.Embedding": None,
+        "levelhead.estimators.repeats.Repeats": None,
         "levelhead.prediction.conformal.ResidualShape": None,
         "levelhead.audits.audit.JudgedScale": None,
         "levelhead.prediction.LogTransform": None,
@@ -124,7 +125,14 @@ _ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
     "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
 }
 ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {"input_scaling": "standard", "monotonic_cst": None, "n_outputs": 4, "target_transform": None}
+    {
+        "input_scaling": "standard",
+        "target_transform": None,
+        "monotonic_cst": None,
+        "n_outputs": 4,
+        "time_limit": None,
+        "verbose": False,
+    }
 )
 
 # Settings through which a model could use other files: a cache on disk, which is read with pickle, and text that

@@ -3,9 +3,10 @@
 Numbers, text, None and lists are themselves in JSON. Everything else is an object with one key that names its
 kind, as in `{"tuple": [1, 2]}`. An instance is its allow-listed name and its attributes; a record (an
 immutable value) is rebuilt by its own constructor, which checks it. Instances and arrays that occur
-twice are written once.
+twice are written once. Long text, as that of trees, is compressed.
 """
 
+import zlib
 from collections.abc import Callable
 from inspect import signature
 from math import isfinite
@@ -22,13 +23,22 @@ _BUILTINS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, obj
 _NUMPY_TYPES = "biufcSUmMO"
 _SCALARS = "biufcSUmM"
 _MOST_MENTIONS = 16
+_LONG_TEXT = 2**16  # characters; longer text is compressed
+_MOST_EXPANSION = 8  # of compressed text, so that the memory of a reader stays in proportion to the file
 _LARGEST_TYPE = 2**16  # bytes: values that are compared with such text become as long
 
 
 class Encoder:
-    """Turns a model into JSON; arrays are collected in `arrays` and referred to by number."""
+    """Turns a model into JSON; arrays are collected in `arrays` and referred to by number.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    most_rows : float, default=inf
+        Out-of-fold predictions of more training rows than this are left out, and their number is kept instead.
+    """
+
+    def __init__(self, most_rows: float = np.inf) -> None:
+        self._most_rows = most_rows
         self.arrays: list[NDArray[Any]] = []
         self._seen: dict[int, dict[str, int]] = {}
         self._alive: list[object] = []  # an id is only unique as long as its object lives
@@ -40,6 +50,8 @@ class Encoder:
             type(value).__name__ == "_RemainderColsList"
         ):  # how scikit-learn before 1.7 keeps a list of columns
             value = value.data
+        if type(value) is str and len(value) > _LONG_TEXT:
+            return self._text(value)
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -60,6 +72,14 @@ class Encoder:
         if isinstance(value, type):
             return self._type(value, where)
         return self._named(value, where)
+
+    def _text(self, value: str) -> Any:
+        plain = value.encode("utf-8", "surrogatepass")
+        small = np.frombuffer(zlib.compress(plain), dtype=np.uint8)
+        if len(plain) > _MOST_EXPANSION * len(small):
+            return value
+        self.arrays.append(small)
+        return {"deflated": [len(self.arrays) - 1, len(plain)]}
 
     def _numpy(self, value: Any, where: str) -> Any:
         if isinstance(value, np.dtype):
@@ -111,9 +131,18 @@ class Encoder:
         state = value.__getstate__() or {}
         if not isinstance(state, dict):
             raise _cannot(value, where)
+        state = self._without_rows(state)
         _allowed.check_attributes(type(value), state, where, TypeError)
         attributes = {k: self.encode(v, f"{where}.{k}") for k, v in state.items()}
         return {"instance": name, "number": number, "attributes": attributes}
+
+    def _without_rows(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The attributes of an instance, without out-of-fold predictions of too many training rows."""
+        n_rows = len(state["_row_keys"]) if "oof_prediction_" in state and "_row_keys" in state else 0
+        if n_rows <= self._most_rows:
+            return state
+        kept = {k: v for k, v in state.items() if k not in ("oof_prediction_", "_row_keys")}
+        return kept | {"_unsaved_rows": n_rows}
 
     def _remember(self, value: object, reference: dict[str, int]) -> dict[str, int]:
         self._alive.append(value)
@@ -158,6 +187,7 @@ class Decoder:
             "numpy type": lambda name: _dtype(name, _SCALARS).type,
             "function": lambda name: _allowed.resolve(name, _allowed.FUNCTIONS),
             "same": self._same,
+            "deflated": self._inflated,
         }
 
     def decode(self, value: Any) -> Any:
@@ -187,6 +217,18 @@ class Decoder:
         array = self.arrays[_index(k)]
         self._spend(array.nbytes)
         return array
+
+    def _inflated(self, content: list[Any]) -> str:
+        k, length = content
+        small = self._array(k)
+        if small.dtype != np.uint8 or not 0 <= _index(length) <= _MOST_EXPANSION * small.size:
+            raise ModelFileError(f"text of {length} bytes is compressed to {small.size}")
+        self._spend(length)
+        reader = zlib.decompressobj()
+        plain = reader.decompress(small.tobytes(), length + 1)
+        if len(plain) != length or not reader.eof:
+            raise ModelFileError("compressed text is damaged")
+        return plain.decode("utf-8", "surrogatepass")
 
     def _same(self, k: int) -> Any:
         if _index(k) in self._instances and k not in self._costs:

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from levelhead.audits import Audit
 from levelhead.audits.separation import ContaminationEstimate
@@ -16,6 +17,8 @@ from levelhead.estimators import (
     CleanedRegressor,
     GCPBoostingRegressor,
     GCPRegressor,
+    MultiTargetRegressor,
+    TabularRegressor,
 )
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.estimators._preparation import Scale
@@ -24,6 +27,7 @@ from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.estimators.networks.baselines import BASELINES
 from levelhead.estimators.networks.embeddings import Embedding
+from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.forest import MOST_FEATURES, Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._checks import (
@@ -102,6 +106,16 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
                 "reason_": is_text,
             },
         ),
+        MultiTargetRegressor: (
+            "estimators_",
+            {
+                "estimators_": each(list, lambda model: hasattr(type(model), "predict"), 1),
+                "targets_": each(list, is_text, 1),
+                "n_features_in_": whole(1),
+                "_flat": of(bool),
+            },
+        ),
+        TabularRegressor: ("pipeline_", {"pipeline_": of(Pipeline), "n_features_in_": whole(1)}),
         TableFormats: (
             "columns_",
             {
@@ -128,10 +142,12 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
     {
         "combination_": optional(of(Combination)),
         "judge_": lambda model: _are_fitted([model], GCPBoostingRegressor, GCPRegressor, AutoRegressor),
+        "repeats_": optional(of(Repeats)),
         "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
         "target_transform_": optional(is_scale),
         "target_transform_reason_": is_text,
         "_row_keys": array(np.uint64),
+        "_unsaved_rows": whole(1),
         "n_iter_": whole(),
         "loss_curve_": each(list, is_number),
         "columns_": optional(of(Columns)),
@@ -255,6 +271,9 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
             {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
             and _judge_agrees(model)
             and (model._combination is None or len(model._combination.weights) == len(model.estimators_))
+        ),
+        MultiTargetRegressor: lambda model: (
+            len(model.targets_) == len(model.estimators_) and (len(model.targets_) == 1 or not model._flat)
         ),
         TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,

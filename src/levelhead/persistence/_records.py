@@ -21,6 +21,7 @@ from levelhead.estimators._preparation import Scale
 from levelhead.estimators.automatic import Comparison
 from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks.embeddings import Embedding
+from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.forest import Forest
 from levelhead.estimators.trees.growing import Shape
 from levelhead.persistence._allowed import is_zone
@@ -107,6 +108,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "bare": is_flag,
             "date": optional(one_of(*DATE_FORMATS)),
             "codes": each(tuple, number()),
+            "marks_known": is_flag,
         },
         Scale: {
             "center": lambda value: number()(value) or _floats(value),
@@ -120,6 +122,12 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "highest": number(),
         },
         ResidualShape: {"residual": _floats, "normal": _floats},
+        Repeats: {
+            "key": array(np.uint64),
+            "mean": _floats,
+            "variance": _positives,
+            "correlation": number(0, 1),
+        },
         Embedding: {
             "center": _floats,
             "spread": _positives,
@@ -262,6 +270,12 @@ def _knots_agree(shape: ResidualShape) -> bool:
     return rising and len(shape.residual) == len(shape.normal)
 
 
+def _inputs_agree(repeats: Repeats) -> bool:
+    """Keys rise, so that inputs are found by bisection."""
+    rising = len(repeats.key) > 0 and bool((repeats.key[1:] > repeats.key[:-1]).all())
+    return rising and len(repeats.key) == len(repeats.mean) == len(repeats.variance)
+
+
 def _pieces_agree(embedding: Embedding) -> bool:
     """Each piece belongs to a column that there is."""
     column, n = embedding.column, len(embedding.center)
@@ -291,6 +305,7 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         Audit: _rows_agree,
         Combination: lambda combination: abs(float(combination.weights.sum()) - 1) < 1e-6,
         Embedding: _pieces_agree,
+        Repeats: _inputs_agree,
         ResidualShape: _knots_agree,
         Column: _levels_differ,
         Feature: lambda feature: len(feature.values) >= LEAST_VALUES.get(feature.kind, 0),

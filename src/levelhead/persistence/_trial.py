@@ -26,7 +26,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from levelhead.estimators import AutoRegressor, CleanedRegressor
+from levelhead.estimators import AutoRegressor, CleanedRegressor, MultiTargetRegressor, TabularRegressor
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.persistence._archive import ModelFileError
 from levelhead.persistence._estimators import is_fitted
@@ -53,6 +53,13 @@ Columns = list[list[Any]]  # for each column of the input some values that it ma
 def run(model: Any) -> None:
     """Refuse a model that fails on rows of its own kind with anything but a `ValueError`."""
     if isinstance(model, (AuditedRegressor, AutoRegressor)):
+        return
+    if isinstance(model, TabularRegressor):
+        run(getattr(model, "pipeline_", model.regressor))
+        return
+    if isinstance(model, MultiTargetRegressor):
+        for part in getattr(model, "estimators_", []):
+            run(part)
         return
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from levelhead._checks import FloatArray, RandomState
+from levelhead.prediction._quadrature import panels
 from levelhead.prediction.distribution import Distribution, read_only
 from levelhead.prediction.mixture import Mixture
 from levelhead.prediction.prediction import Prediction, Rows
-from levelhead.prediction.transforms import Transform, panels
+from levelhead.prediction.transforms import Transform
 
 _BREAKS = np.array([-9.0, *np.arange(-6, 6.1, 0.75), 9.0])  # panels of the CRPS, in standard deviations
 _NODES = 6

@@ -1,7 +1,8 @@
 """The page to review the flagged labels of an audit."""
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from levelhead._files import refuse
 from levelhead.audits import Audit, Diagnosis, Explanation, Segment, doubtful
 from levelhead.audits.neighbours import nearest
 from levelhead.prediction.transforms import LogTransform
-from levelhead.report import encoding, panels
+from levelhead.report import encoding, headline, panels
 from levelhead.report.findings import Contents
 from levelhead.report.page import Panel, render, write
 from levelhead.report.rows import RowTable, read_table
@@ -21,6 +22,7 @@ _MOST_ROWS = 200_000  # in a page; if there are more, only the most suspect and 
 _MOST_EXAMINED = 20_000  # rows for which nearest neighbours are computed
 _LARGEST_TABLE = 6_000_000  # bytes in the page that the table may take
 _NEIGHBOURS = 6
+_LONGEST_NAME = 60  # characters of a file that the page writes
 _SCRIPTS = ("decisions.js", "grid.js", "findings.js", "detail.js", "audit.js")
 
 Index = NDArray[np.intp]
@@ -33,9 +35,11 @@ def audit_report(
     table: Any = None,
     target: str = "label",
     rows: ArrayLike | None = None,
+    row_numbers: ArrayLike | None = None,
     id_column: str | None = None,
     inputs: ArrayLike | None = None,
     title: str | None = None,
+    file_name: str | None = None,
     remarks: Sequence[str] = (),
     segments: Sequence[Segment] = (),
     diagnosis: Diagnosis | None = None,
@@ -62,6 +66,9 @@ def audit_report(
         Column with the labels.
     rows : array-like of int of shape (n_labels,) or None, default=None
         Row of the table for each label, counted from 0; by default 0, 1, 2, ….
+    row_numbers : array-like of int of shape (n_rows,) or None, default=None
+        Number of each row of the table in its file, counted from 1, if the table is a part of a larger one; by default
+        1, 2, 3, …. Without a table, one number for each label.
     id_column : str or None, default=None
         Column that identifies the rows.
     inputs : array-like of shape (n_labels, n_features) or None, default=None
@@ -69,6 +76,9 @@ def audit_report(
         columns of the table.
     title : str or None, default=None
         Title of the page.
+    file_name : str or None, default=None
+        Name of the file that the table was read from. What the page writes is named after it: `homes-cleaned.csv` for
+        `homes.csv`. By default it is named after `target`.
     remarks : sequence of str, default=()
         Notes for the reader, one sentence each.
     segments : sequence of Segment, default=()
@@ -110,25 +120,29 @@ def audit_report(
     shown = _shown(audit, near, segments)
     position = np.full(len(audit), -1, dtype=np.int32)
     position[shown] = np.arange(len(shown), dtype=np.int32)
-    data = _payload(audit, verdict, near, position, place, source, target)
-    data |= {"log_scale": log_scale, **found.payload(position, place + 1)}
+    number = place + 1 if row_numbers is None else np.asarray(row_numbers, dtype=np.intp)[place]
+    data = _payload(audit, verdict, near, position, place, target)
+    data |= {"log_scale": log_scale, **found.payload(position, number, audit.std)}
+    data["file"] = _stem(file_name or target)
+    if source is not None:
+        data["table"] = _table(source, near, place, found.importance())
+    if row_numbers is not None:
+        _renumber(data, place[shown], number[shown])
     data = {"digest": hashlib.sha256(encoding.to_json(data).encode()).hexdigest()[:16], **data}
-    low, high = audit.contamination_interval
     page = render(
         "audit.html",
         title=title or f"Audit of {target}",
-        headline=(
-            f"About {_percent(audit.contamination)} % of the labels look wrong ({_percent(low)} to {_percent(high)} %)"
-        ),
+        headline=headline.headline(audit),
+        summary=headline.summary(audit),
         warnings=list(getattr(audit, "warnings", ())),
         segments=[segment.text for segment in segments],
-        kinds="" if diagnosis is None else diagnosis.summary(),
+        kinds=found.kinds(),
+        doubtful=0 if diagnosis is None else len(diagnosis),
         quality=found.quality_items(),
-        tiles=_tiles(audit, verdict),
-        level=f"{100 * audit.false_alarm_rate:.3g} %",
-        remarks=[*remarks, *_remarks(audit, len(shown)), *_hidden(audit, log_scale)],
+        tiles=headline.tiles(audit, verdict, None if source is None else len(source)),
+        remarks=[*remarks, *headline.remarks(audit, len(shown), _MOST_EXAMINED, log_scale)],
         front=front,
-        panels=[*panels.of_audit(audit, verdict, position, place + 1, target, log_scale), *front],
+        panels=[*panels.of_audit(audit, verdict, position, number, target, log_scale), *front],
         target=target,
         payload=encoding.to_json(data),
         scripts=_SCRIPTS,
@@ -195,7 +209,6 @@ def _payload(
     near: tuple[Index, Index],
     position: NDArray[np.int32],
     place: Index,
-    source: RowTable | None,
     target: str,
 ) -> dict[str, Any]:
     shown = np.flatnonzero(position >= 0)
@@ -221,15 +234,33 @@ def _payload(
             "rows": encoding.packed(position[near[1]].astype(np.int32)),
             "each": near[1].shape[1],
         },
-        "table": None if source is None else _table(source, near, place),
+        "table": None,
     }
+
+
+def _renumber(data: dict[str, Any], place: Index, number: Index) -> None:
+    """Show the rows of a part of a table by their numbers in the whole, which the page cannot write then."""
+    data["columns"] |= {
+        "place": encoding.packed((number - 1).astype(np.int32)),
+        "line": encoding.packed(place.astype(np.int32)),
+    }
+    data["all_labels"] = False
+    if data.get("table") is not None:
+        data["table"]["complete"] = False
 
 
 def _coarse_probability(p: NDArray[np.float64]) -> NDArray[np.float32]:
     return encoding.coarse(p, 1e-3 * np.minimum(p, 1 - p)).astype(np.float32)
 
 
-def _table(source: RowTable, near: tuple[Index, Index], place: Index) -> dict[str, Any]:
+def _stem(name: str) -> str:
+    """The name of a file without folder, ending and what a file name should not contain."""
+    return re.sub(r"[^\w-]+", "-", Path(name).name.split(".")[0]).strip("-")[:_LONGEST_NAME] or "audit"
+
+
+def _table(
+    source: RowTable, near: tuple[Index, Index], place: Index, importance: Mapping[str, float]
+) -> dict[str, Any]:
     """The rows of the table; if there are too many, those of labels to review and their neighbours."""
     whole = encoding.packed_text("\n".join(source.lines()))
     complete = len(whole["zlib"]) <= _LARGEST_TABLE
@@ -249,43 +280,6 @@ def _table(source: RowTable, near: tuple[Index, Index], place: Index) -> dict[st
         "rows": len(source),
         "complete": complete,
         "spread": source.spreads(),
+        "inputs": source.inputs(importance),
         "lines": whole,
     }
-
-
-def _tiles(audit: Audit, verdict: NDArray[np.uint8]) -> list[tuple[str, str]]:
-    trusted, doubtful, wrong = (int((verdict == kind).sum()) for kind in range(3))
-    return [
-        (f"{len(audit):,}", "labels"),
-        (f"{wrong:,}", "flagged"),
-        (f"{doubtful:,}", "in doubt"),
-        (f"{trusted:,}", "fully trusted"),
-        (f"± {np.median(audit.std):.3g}", "noise of clean labels (median std)"),
-    ]
-
-
-def _remarks(audit: Audit, shown: int) -> list[str]:
-    notes = []
-    if audit.separation.tail > 0:
-        freedom = 1 / audit.separation.tail
-        notes.append(
-            f"The noise of clean labels has heavier tails than a Gaussian (about {freedom:.0f} degrees of freedom); "
-            "the result takes this into account."
-        )
-    if shown < len(audit):
-        notes.append(
-            f"The table is large. Of {len(audit):,} labels, this page contains at most the {_MOST_EXAMINED:,} most "
-            f"suspect and their neighbours: {shown:,} in total."
-        )
-    return notes
-
-
-def _hidden(audit: Audit, log_scale: bool) -> list[str]:
-    count = int(((audit.given_label <= 0) | (audit.predicted_label <= 0)).sum())
-    if not (log_scale and count):
-        return []
-    return [f"{count:,} labels that are not positive are left out of the figure with logarithmic axes."]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"

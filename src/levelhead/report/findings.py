@@ -6,13 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from levelhead._checks import FloatArray
+from levelhead._rounding import with_noise
 from levelhead.audits import Diagnosis, Explanation, Segment
+from levelhead.audits._kinds import CODE, SHIFT, STUCK, UNKNOWN
 from levelhead.audits.explanation import cell_text
 from levelhead.report import encoding
 
 Index = NDArray[np.intp]
 Position = NDArray[np.int32]
 
+_ESTIMATED = (CODE, STUCK, SHIFT)  # kinds of errors whose repaired label is an estimate
 _MOST_MOVED = 6  # inputs of an explanation that are shown
 _MOST_EXAMPLES = 8  # of a finding
 
@@ -37,7 +41,7 @@ class Contents(NamedTuple):
     explanations: Sequence[Explanation] = ()
     quality: Sequence[Any] = ()
 
-    def payload(self, position: Position, number: Index) -> dict[str, Any]:
+    def payload(self, position: Position, number: Index, std: FloatArray) -> dict[str, Any]:
         """Return the data for the scripts of the page.
 
         Parameters
@@ -46,6 +50,8 @@ class Contents(NamedTuple):
             Index of each label among those in the page; −1 if it is not in the page.
         number : ndarray of int of shape (n_labels,)
             Row number of each label.
+        std : ndarray of shape (n_labels,)
+            Standard deviation of each label.
 
         Returns
         -------
@@ -54,13 +60,40 @@ class Contents(NamedTuple):
         """
         return {
             "segments": [_segment(segment, position) for segment in self.segments],
-            "diagnosis": None if self.diagnosis is None else _diagnosis(self.diagnosis, position, number),
+            "diagnosis": None
+            if self.diagnosis is None
+            else _diagnosis(self.diagnosis, position, number, std),
             "explanations": {
                 int(position[found.row]): _explanation(found)
                 for found in self.explanations
                 if position[found.row] >= 0
             },
         }
+
+    def kinds(self) -> dict[str, int]:
+        """Return the number of labels of each known kind of error, the most frequent first.
+
+        Returns
+        -------
+        dict of str to int
+            Empty without a diagnosis.
+        """
+        counts = {} if self.diagnosis is None else self.diagnosis.counts
+        return {kind: count for kind, count in counts.items() if kind != UNKNOWN}
+
+    def importance(self) -> dict[str, float]:
+        """Return the mean size of what each input contributes to the explained predictions.
+
+        Returns
+        -------
+        dict of str to float
+            Empty without explanations.
+        """
+        sums: dict[str, float] = {}
+        for found in self.explanations:
+            for name, value in found.contributions.items():
+                sums[name] = sums.get(name, 0.0) + abs(value) / len(self.explanations)
+        return sums
 
     def quality_items(self) -> list[dict[str, Any]]:
         """Return title, text and examples of each finding about the table.
@@ -78,7 +111,7 @@ def _segment(segment: Segment, position: Position) -> dict[str, Any]:
     return {"where": segment.where, "text": segment.text, "rows": encoding.packed(rows[rows >= 0])}
 
 
-def _diagnosis(diagnosis: Diagnosis, position: Position, number: Index) -> dict[str, Any]:
+def _diagnosis(diagnosis: Diagnosis, position: Position, number: Index, std: FloatArray) -> dict[str, Any]:
     inside = np.flatnonzero(position[diagnosis.rows] >= 0)
     kinds = list(diagnosis.counts)
     texts = [diagnosis.text(int(place), number) for place in inside]
@@ -88,9 +121,19 @@ def _diagnosis(diagnosis: Diagnosis, position: Position, number: Index) -> dict[
         "kind": encoding.packed(
             np.array([kinds.index(str(kind)) for kind in diagnosis.kind[inside]], dtype=np.uint8)
         ),
-        "repaired": encoding.packed(diagnosis.repaired[inside]),
+        "repaired": encoding.packed(
+            np.array([_repaired(diagnosis, int(place), std) for place in inside], dtype=np.float64)
+        ),
         "texts": encoding.packed_text("\n".join(texts)),
     }
+
+
+def _repaired(diagnosis: Diagnosis, place: int, std: FloatArray) -> float:
+    """The repaired label; one that is estimated has the digits that the noise leaves meaningful."""
+    value = float(diagnosis.repaired[place])
+    if diagnosis.kind[place] not in _ESTIMATED:
+        return value
+    return float(with_noise(value, float(std[diagnosis.rows[place]])).replace(",", ""))
 
 
 def _explanation(found: Explanation) -> dict[str, Any]:
@@ -108,10 +151,12 @@ def _quality(finding: Any) -> dict[str, Any]:
         if isinstance(finding, dict)
         else {name: getattr(finding, name, None) for name in ("title", "text", "examples")}
     )
-    examples = [str(example) for example in values.get("examples") or ()]
+    text = str(values.get("text") or "")
+    examples = [str(example) for example in values.get("examples") or () if str(example) not in text]
+    title = str(values.get("title") or "")
     return {
-        "title": str(values.get("title") or ""),
-        "text": str(values.get("text") or ""),
+        "title": title[:1].upper() + title[1:],
+        "text": text,
         "examples": examples[:_MOST_EXAMPLES],
         "more": max(0, len(examples) - _MOST_EXAMPLES),
     }

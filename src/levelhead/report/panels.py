@@ -106,7 +106,7 @@ def _spreads(audit: Audit, draw: "_Drawer", expected: str) -> list[Panel]:
     ]
     if alpha_varies(audit):
         text = "α of each prediction. Where it is small, many labels nearby are wrong."
-        shown.append(("alpha", "α", (audit.alpha, "α"), text))
+        shown.append(("alpha", "α of the predictions", (audit.alpha, "α"), text))
     return [
         Panel(
             name,

@@ -45,6 +45,14 @@ class RowTable:
         """Standard deviation of each column of numbers, to judge differences by; None for other columns."""
         return [self.spread.get(name) for name in self.names]
 
+    def inputs(self, importance: Mapping[str, float]) -> list[int]:
+        """Places of the columns to show, without target and id: the most important first, constant ones last."""
+        shown = [place for place, name in enumerate(self.names) if name not in (self.target, self.id_column)]
+        constant = {place for place in shown if len(set(self.columns[place])) == 1}
+        return sorted(
+            shown, key=lambda place: (place in constant, -importance.get(self.names[place], 0.0), place)
+        )
+
     def lines(self) -> Iterator[str]:
         """Each row as a JSON array, which contains no line break."""
         return (json.dumps(cells, ensure_ascii=False) for cells in zip(*self.columns, strict=True))

@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
 from levelhead.tables import _frames, dates, numbers
+from levelhead.tables.errors import TableError, cell_text
 from levelhead.tables.missing import TOKENS, blanked
 from levelhead.tables.numbers import Learnt, NumberFormat
 
+_NESTED = (list, tuple, dict, set, bytes, np.ndarray)
+_TRUTH = {"true": 1.0, "false": 0.0}
 UNUSABLE = 0.2  # largest share of the cells that may be something else in a column of numbers or dates
 
 
@@ -26,6 +29,9 @@ class ColumnFormat(NamedTuple):
         How dates are written, for `datetime.strptime`; None if they are not text.
     codes : tuple of float
         Numbers that stand for "missing".
+    marks_known : bool
+        Whether the table or the user showed which mark separates decimals; if not, a later table with cells that can
+        be read in two ways is refused.
     """
 
     kind: str
@@ -35,6 +41,7 @@ class ColumnFormat(NamedTuple):
     bare: bool = True
     date: str | None = None
     codes: tuple[float, ...] = ()
+    marks_known: bool = True
 
     @property
     def number(self) -> NumberFormat:
@@ -80,10 +87,13 @@ class Typed(NamedTuple):
         Numbers, dates or text.
     unreadable : ndarray of int
         Places of the cells that hold something else.
+    iso_dates : int
+        Number of dates that are not written like the others, but as ISO dates, which have one meaning only.
     """
 
     values: Any
     unreadable: NDArray[np.intp]
+    iso_dates: int = 0
 
 
 def cells_of(column: Any) -> Any:
@@ -137,17 +147,31 @@ def learn(
         return Learning(name, None, ColumnFormat("date"))
     if not _frames.is_text(column) and not _frames.is_mixed(column):
         return Learning(name, None, ColumnFormat("other"))
+    _refuse_nested(name, column)
     cells = cells_of(column)
-    learnt = numbers.learn(cells, decimal, grouping)
-    form = ColumnFormat("number", *learnt.format)
     real = len(_real_numbers(column)[0])
-    if number or learnt.total - learnt.numeric <= UNUSABLE * (learnt.total + real):
+    learnt = numbers.learn(cells, decimal, grouping, bare_cells=real)
+    form = ColumnFormat("number", *learnt.format)
+    if number or learnt.total - learnt.numeric <= UNUSABLE * learnt.total:
         mixed = learnt.readable < (1 - UNUSABLE) * learnt.total and len(learnt.units) > 1
         return Learning(name, cells, form if number or not mixed else ColumnFormat("text"), learnt)
     found = dates.learn(cells, 1 - UNUSABLE)
     if found is not None:
         return Learning(name, cells, ColumnFormat("date", date=found.format), None, found.other)
     return Learning(name, cells, ColumnFormat("text"), learnt)
+
+
+def _refuse_nested(name: str, column: Any) -> None:
+    """Stop at lists, objects and bytes: a cell must hold one value."""
+    if _frames.is_text(column):
+        return
+    odd = next((cell for cell in column.tolist() if isinstance(cell, _NESTED)), None)
+    if odd is not None:
+        kind = "bytes" if isinstance(odd, bytes) else "lists or objects"
+        raise TableError(
+            f"column {name!r} holds {kind}, such as {cell_text(odd)}; turn it into columns with one value per cell, or "
+            f"leave it out with --drop '{name}'"
+        )
 
 
 def typed(column: Any, form: ColumnFormat) -> Typed:
@@ -165,24 +189,31 @@ def typed(column: Any, form: ColumnFormat) -> Typed:
     Typed
         Numbers (float64), dates (datetime64) or text, and the places of the cells that are something else.
     """
-    types = _frames.pandas().api.types
     if form.kind == "number":
         values, unreadable = _numbers(column, form)
         return Typed(blanked(values, form.codes), unreadable)
     if form.kind == "date":
-        if types.is_datetime64_any_dtype(column):
-            return Typed(_naive(column), np.empty(0, dtype=np.intp))
-        cells = cells_of(column)
-        moments = (
-            dates.parse(cells, form.date) if form.date else np.full(len(column), np.datetime64("NaT", "us"))
-        )
-        return Typed(moments, np.flatnonzero(np.isnat(moments) & ~cells.is_null().to_numpy()))
+        return _dates(column, form.date)
     nothing = np.empty(0, dtype=np.intp)
     if form.kind == "text":
         if _frames.is_text(column):
             return Typed(_frames.text(cells_of(column).to_list()), nothing)
         return Typed(_frames.text(map(_word, column.tolist())), nothing)
     return Typed(column, nothing)
+
+
+def _dates(column: Any, form: str | None) -> Typed:
+    """The dates of a column: in the format that was learnt, or as ISO dates, which have one meaning only."""
+    if _frames.pandas().api.types.is_datetime64_any_dtype(column):
+        return Typed(_naive(column), np.empty(0, dtype=np.intp))
+    cells = cells_of(column)
+    moments = np.full(len(column), np.datetime64("NaT", "us")) if form is None else dates.parse(cells, form)
+    left = np.isnat(moments) & ~_frames.missing(column)
+    if not left.any():
+        return Typed(moments, np.empty(0, dtype=np.intp))
+    moments = np.where(left, dates.parse_iso(cells), moments)
+    unreadable = left & np.isnat(moments)
+    return Typed(moments, np.flatnonzero(unreadable), int(np.count_nonzero(left & ~unreadable)))
 
 
 def _numbers(column: Any, form: ColumnFormat) -> tuple[FloatArray, NDArray[np.intp]]:
@@ -195,12 +226,22 @@ def _numbers(column: Any, form: ColumnFormat) -> tuple[FloatArray, NDArray[np.in
         return np.full(len(column), np.nan), np.flatnonzero(column.notna().to_numpy())
     cells = cells_of(column)
     values = numbers.parse(cells, form.number)
-    unreadable = np.flatnonzero(np.isnan(values) & ~cells.is_null().to_numpy())
     places, real = _real_numbers(column)
-    if len(places):
+    if form.bare and places:
         values = values.copy()
         values[places] = real
-    return values, unreadable
+    unreadable = np.flatnonzero(np.isnan(values) & ~_frames.missing(column))
+    truths = _truths(cells) if len(unreadable) and not places and form.is_plain else None
+    return (values, unreadable) if truths is None else (truths, unreadable[:0])
+
+
+def _truths(cells: Any) -> FloatArray | None:
+    """1 and 0 for true and false, if a column holds nothing else; a file may write truth values as numbers."""
+    pl = _frames.polars()
+    values = cells.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Float64)
+    if values.null_count() > cells.null_count():
+        return None
+    return np.asarray(values.fill_null(np.nan).to_numpy())
 
 
 def _real_numbers(column: Any) -> tuple[list[int], list[float]]:

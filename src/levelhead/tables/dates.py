@@ -17,6 +17,7 @@ _ZONES = ("", "Z", "%z")
 FORMATS = frozenset(
     day + time + zone for day in _DAYS for time in _TIMES for zone in (_ZONES if time else ("",))
 )
+ISO = "%Y-%m-%d"  # the only order of year, month and day that is never exchanged
 _PATTERNS = {
     "%Y": "[0-9]{4}", "%y": "[0-9]{2}", "%m": "[0-9]{1,2}", "%d": "[0-9]{1,2}", "%b": "[A-Za-z]{3}",
     "%B": "[A-Za-z]{3,9}", "%H": "[0-9]{1,2}", "%M": "[0-9]{2}", "%S": "[0-9]{2}", "%.f": r"\.[0-9]{1,9}",
@@ -95,6 +96,27 @@ def parse(cells: Any, form: str) -> NDArray[np.datetime64]:
     moments = pl.DataFrame({"moment": _moments(cells, form), "shaped": shaped})
     kept = moments.select(pl.when("shaped").then(pl.col("moment")))["moment"]
     return np.asarray(kept.to_numpy(), dtype="datetime64[us]")
+
+
+def parse_iso(cells: Any) -> NDArray[np.datetime64]:
+    """Read ISO dates: year, month, day, and possibly a time.
+
+    Parameters
+    ----------
+    cells : polars.Series
+        Cells without blanks around them; null where one is missing.
+
+    Returns
+    -------
+    ndarray of datetime64
+        Moments; NaT where a cell is not an ISO date.
+    """
+    moments = np.full(len(cells), np.datetime64("NaT", "us"))
+    if cells.str.starts_with("1").any() or cells.str.starts_with("2").any():  # cheap, and true for such dates
+        for form in sorted(form for form in FORMATS if form.startswith(ISO)):
+            found = parse(cells, form)
+            moments = np.where(np.isnat(moments), found, moments)
+    return moments
 
 
 def _moments(cells: Any, form: str) -> Any:

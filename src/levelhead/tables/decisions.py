@@ -21,6 +21,7 @@ _MONEY = re.compile(rf".*{numbers.CURRENCY}.*")
 _MARK_NAMES = {",": "comma", ".": "point", "'": "apostrophe", " ": "blank"}
 _PLAIN = re.compile(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
 _SHOWN = 5
+_LOOKED_AT = 1000  # cells among which the longest is shown
 
 
 class _Marks(NamedTuple):
@@ -57,17 +58,25 @@ def decide(
         If a column can be read in two ways and nothing decides, or is written in several ways.
     """
     marks = _seen_marks(learnt)
+    decided = {
+        column.name: _decided(column, marks, separator)
+        for column in learnt
+        if column.format.kind == "number" and column.learnt is not None and column.learnt.other is not None
+    }
+    marks = marks._replace(decimal=marks.decimal or frozenset(form.decimal for form, _ in decided.values()))
     formats, remarks = {}, []
     for column in learnt:
-        form, said = column.format, []
+        form, said = decided.get(column.name, (column.format, []))
         if column.other_date is not None:
             said = [_date_remark(column)]
         elif form.kind == "number" and column.learnt is not None:
-            if column.learnt.other is not None:
-                form, said = _decided(column, marks, separator)
-            form = _as_in_other_columns(form, column.learnt.settled or bool(said), marks)
+            settled = column.learnt.settled or bool(said)
+            form = _as_in_other_columns(form, settled, marks)
+            form = form._replace(marks_known=settled or len(marks.decimal) == 1 or separator == ",")
             if column.name != target:
                 _refuse_several_ways(column)
+        elif form.kind == "number":
+            form = form._replace(marks_known=separator is not None)  # a file of text, but plain numbers
         formats[column.name] = form
         remarks += said
     return formats, [*_written_so(learnt, formats), *remarks]
@@ -139,10 +148,31 @@ def _by_others(mark: str, marks: _Marks, separator: str | None) -> tuple[bool, s
     return None
 
 
+def refuse_two_readings(column: Learning, form: ColumnFormat) -> None:
+    """Stop if a later table has cells with two readings, and the first one did not show which is right.
+
+    Parameters
+    ----------
+    column : Learning
+        What the cells of the later table say.
+    form : ColumnFormat
+        What was learnt before.
+
+    Raises
+    ------
+    TableError
+        With both readings, and the option that chooses one.
+    """
+    if form.marks_known or column.learnt is None or column.learnt.other is None:
+        return
+    both = (column.learnt.format, column.learnt.other)
+    raise TableError(_two_readings(column, *(both if both[1].grouping in (",", ".") else both[::-1])))
+
+
 def _two_readings(column: Learning, decimal: NumberFormat, grouped: NumberFormat) -> str:
     name = column.name
     return (
-        f"column {name!r} can be read in two ways, and nothing tells which is right: "
+        f"column {name!r} can be read in two ways, and nothing shows which is right: "
         f"{_reading(column, grouped)}, or {_value(column, decimal)} (the {_MARK_NAMES[decimal.decimal]} separates "
         f"decimals); give --decimal '{name}={grouped.decimal}' or --decimal '{name}={decimal.decimal}', or leave the "
         f"column out with --drop"
@@ -187,6 +217,43 @@ def _refuse_several_ways(column: Learning) -> None:
     )
 
 
+def advice(name: str, cells: Sequence[object], form: ColumnFormat) -> str:
+    """What to do with cells that a format does not read.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    cells : sequence of object
+        Some of the cells.
+    form : ColumnFormat
+        The format.
+
+    Returns
+    -------
+    str
+        The options that would read the first cell, with the numbers they give; or how to write the cells.
+    """
+    if form.kind == "date":
+        like = "like that, or " if form.date else ""
+        return f"Write them {like}as year-month-day, such as 2024-05-31"
+    other = "." if form.decimal == "," else ","
+    text = str(cells[0]).strip()
+    tried = {
+        f"--decimal '{name}={other}'": form._replace(decimal=other, grouping=""),
+        f"--thousands '{name}={other}'": form._replace(grouping=other),
+    }
+    read = {option: numbers.parse([text], changed.number)[0] for option, changed in tried.items()}
+    found = [
+        f"{option} reads {text!r} as {number_text(value)}" for option, value in read.items() if value == value
+    ]
+    if found:
+        return f"If this file writes numbers in another way, {', and '.join(found)}"
+    if form.unit:
+        return f"Convert them to {form.unit}, or leave them empty"
+    return "Fix them, or leave them empty"
+
+
 def _readable(column: Learning) -> list[str]:
     values = numbers.parse(column.cells, column.format.number)
     return [cell for cell, value in zip(column.cells.to_list(), values, strict=True) if value == value]
@@ -204,11 +271,10 @@ def _written_so(learnt: Sequence[Learning], formats: dict[str, ColumnFormat]) ->
     said = []
     for column in learnt:
         form = formats[column.name]
-        if form.kind != "number" or column.learnt is None or form.is_plain:
+        if form.kind != "number" or column.learnt is None:
             continue
-        cells = [
-            cell for cell in _readable(column._replace(format=form))[:1000] if not _PLAIN.fullmatch(cell)
-        ]
+        odd = column.cells.filter(~column.cells.str.contains(f"^(?:{_PLAIN.pattern})$"))
+        cells = _readable(column._replace(format=form, cells=odd.head(_LOOKED_AT)))
         if cells:
             cell = max(dict.fromkeys(cells), key=len)
             unit = f" {form.unit}" if form.unit else ""

@@ -68,8 +68,10 @@ def read(source: Source, layout: Layout, as_text: Collection[str] = ()) -> Rows:
     frame = _fast(source, layout, as_text) if layout.regular else None
     if frame is None:
         return next(_slow(source, layout))[0]
-    gaps = frame.width > 1 and frame[frame.columns[-1]].null_count() > 0
-    return Rows(_to_pandas(frame), _short_rows(source, layout) if gaps else [])
+    short: list[int] = []
+    if _may_be_short(frame):
+        short = _too_short((cells for cells, _ in _split_rows(source, layout)), layout)
+    return Rows(_to_pandas(frame), short)
 
 
 def pieces(source: Source, layout: Layout, rows: int) -> Iterator[tuple[Rows, float]]:
@@ -94,19 +96,24 @@ def pieces(source: Source, layout: Layout, rows: int) -> Iterator[tuple[Rows, fl
         return
     pl = _frames.polars()
     held: list[Any] = []
-    done = 0
+    short: list[int] = []
+    done = seen = 0
     for place, (block, share) in enumerate(utf8(source, layout)):
-        frame = _parsed(block, layout, skip=layout.header_lines if place == 0 else 0)
+        skipped = layout.header_lines if place == 0 else 0
+        frame = _parsed(block, layout, skip=skipped)
         if frame is None:  # the csv module skips empty lines, and says which line is wrong
             yield from islice(_slow(source, layout, rows), done, None)
             return
+        if _may_be_short(frame):
+            part = split_rows(_plain_lines(block), layout._replace(header_lines=skipped), source.name)
+            short += [seen + row for row in _too_short((cells for cells, _, _ in part), layout)]
+        seen += len(frame)
         held.append(frame)
         while sum(map(len, held)) > rows:
             joined = pl.concat(held)
-            yield Rows(_to_pandas(joined[:rows]), []), share
-            done += 1
-            held = [joined[rows:]]
-    yield Rows(_to_pandas(pl.concat(held)), []), 1.0
+            yield Rows(_to_pandas(joined[:rows]), short), share
+            short, done, held = [], done + 1, [joined[rows:]]
+    yield Rows(_to_pandas(pl.concat(held)), short), 1.0
 
 
 def _all_numbers(source: Source, layout: Layout) -> Frame | None:
@@ -230,9 +237,13 @@ def _slow(source: Source, layout: Layout, rows: int | None = None) -> Iterator[t
             return
 
 
-def _short_rows(source: Source, layout: Layout) -> list[int]:
-    width = len(layout.names)
-    return [k for k, (row, _) in enumerate(_split_rows(source, layout), start=1) if len(row) < width]
+def _may_be_short(frame: Any) -> bool:
+    return bool(frame.width > 1 and frame[frame.columns[-1]].null_count() > 0)
+
+
+def _too_short(rows: Iterable[list[str]], layout: Layout) -> list[int]:
+    """The rows with fewer cells than the header, counted from 1."""
+    return [k for k, row in enumerate(rows, start=1) if len(row) < len(layout.names)]
 
 
 def split_rows(lines: Iterable[str], layout: Layout, name: str) -> Iterator[tuple[list[str], int, int]]:
@@ -293,13 +304,13 @@ def plain_line(line: str) -> str:
     return line.replace("\r\n", "\n").replace("\r", " ").replace("\0", " ")
 
 
+def _plain_lines(block: bytes) -> Iterator[str]:
+    return map(plain_line, io.StringIO(block.decode(), newline="\n"))
+
+
 def _split_rows(source: Source, layout: Layout) -> Iterator[tuple[list[str], int]]:
     """The rows after the header, each with the number of its last line."""
-    lines = (
-        plain_line(line)
-        for block, _ in utf8(source, layout)
-        for line in io.StringIO(block.decode(), newline="\n")
-    )
+    lines = (line for block, _ in utf8(source, layout) for line in _plain_lines(block))
     return ((row, last) for row, _, last in split_rows(lines, layout, source.name))
 
 

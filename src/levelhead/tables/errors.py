@@ -34,4 +34,4 @@ def row_list(numbers: Sequence[int], cells: Sequence[Any] | None = None) -> str:
 
 def examples(cells: Sequence[Any]) -> str:
     """The first few different cells, in quotes."""
-    return ", ".join(map(cell_text, list(dict.fromkeys(cells))[:_SHOWN]))
+    return ", ".join(list(dict.fromkeys(map(cell_text, cells)))[:_SHOWN])

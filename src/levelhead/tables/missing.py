@@ -1,8 +1,11 @@
 """Cells without a value: words for "missing", and numbers that stand for it (−200, −999, 0 mmHg).
 
 A number is taken for a code if it is repeated, lies at one end of its column and is isolated from the other values, or
-if it does so in one column and occurs in others as well. Zeros need more: the other values must keep away from zero as
-a whole, and must not scatter like counts, because zero is a common value of counts and amounts.
+if it does so in one column and occurs in others as well. A number like −99 or −999 among positive values only needs to
+be repeated. Zeros need more: the other values must keep away from zero as
+a whole, and must not scatter like counts, because zero is a common value of counts and amounts. For labels, predictions
+that have not seen them are further evidence: a repeated value at one end that no prediction comes near is a code even
+if it is less isolated (`label_codes`).
 """
 
 import re
@@ -31,6 +34,9 @@ _RAREST = 1 / 2000  # share of the rows
 _MOST_ZEROS = 0.2  # share of the rows; more zeros are a property of the quantity, not gaps
 _ZERO_GAP = 1.25  # gap between zero and the other values, in distances from their lower end to their median
 _POISSON = (0.5, 1.5)  # variance over mean of whole numbers that scatter like counts
+_LEAST_LABELS = 5  # repetitions of a code among labels that is found by predictions
+_APART = 1.0  # interquartile ranges between such a code and the nearest other label
+_UNEXPECTED = 4.0  # typical residuals of other labels, by which most labels with the code are off
 
 
 @dataclass(frozen=True)
@@ -74,15 +80,51 @@ def codes(columns: Mapping[str, FloatArray]) -> dict[str, list[Code]]:
         value
         for ends in counted.values()
         for value, count, rest in ends
-        if value != 0 and _is_isolated(value, rest)
+        if value != 0 and (_is_isolated(value, rest) or _is_impossible(value, rest))
     }
     found: dict[str, list[Code]] = {}
     for name, ends in counted.items():
         for value, count, rest in ends:
-            zero = value == 0 and _is_zero_code(count, rest)
-            if zero or _is_isolated(value, rest) or (value in certain and _lies_apart(value, rest)):
+            own = _is_zero_code(count, rest) if value == 0 else _is_isolated(value, rest)
+            if own or _is_impossible(value, rest) or (value in certain and _lies_apart(value, rest)):
                 found.setdefault(name, []).append(Code(value, count))
     return found
+
+
+def label_codes(y: FloatArray, residual: FloatArray | None = None) -> FloatArray:
+    """Find the labels that probably stand for "missing".
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels.
+    residual : ndarray of shape (n_samples,), default=None
+        Labels minus predictions that have not seen them, in units of their noise, correct up to a common factor. By
+        default, only the values themselves decide.
+
+    Returns
+    -------
+    ndarray
+        The codes; empty if there are none.
+    """
+    if residual is None:
+        return np.array([code.value for code in codes({"y": y}).get("y", [])], dtype=np.float64)
+    size = np.abs(residual)
+    return np.array([end for end in (y.min(), y.max()) if _is_unexpected(float(end), y, size)])
+
+
+def _is_unexpected(value: float, y: FloatArray, size: FloatArray) -> bool:
+    """Whether a repeated label lies apart from the others and far from its predictions."""
+    same = y == value
+    rest = y[~same]
+    if same.sum() >= _LEAST and _is_impossible(value, rest):
+        return True
+    if same.sum() < _LEAST_LABELS or same.sum() >= rest.size:
+        return False
+    low, high = np.quantile(rest, [0.25, 0.75])
+    off = float(np.median(size[same]))
+    isolated = _gap(value, rest) > _APART * float(high - low)
+    return isolated and off > _UNEXPECTED * float(np.median(size[~same])) > 0
 
 
 def _ends(values: FloatArray) -> list[tuple[float, int, FloatArray]]:
@@ -103,6 +145,13 @@ def _is_isolated(value: float, rest: FloatArray) -> bool:
     """Whether the gap to the other values is larger than their whole range."""
     low, high = float(rest.min()), float(rest.max())
     return value != 0 and _gap(value, rest) > high - low > 0
+
+
+def _is_impossible(value: float, rest: FloatArray) -> bool:
+    """Whether a number that is written like a code, such as −999, is the only negative one."""
+    return (
+        rest.size > 0 and value <= -99 and float(rest.min()) > 0 and bool(_CODE_LIKE.fullmatch(f"{value:g}"))
+    )
 
 
 def _lies_apart(value: float, rest: FloatArray) -> bool:

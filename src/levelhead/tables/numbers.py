@@ -24,20 +24,23 @@ from levelhead.tables import _frames
 
 BLANKS = " \u00a0\u2007\u2009\u202f"
 _APOSTROPHES = "'’ʼ`´"
-_MINUS = "−–‐‒—-"  # ends with the hyphen, which within brackets of a pattern would mean a range
+MINUS = "−–‐‒—-"  # ends with the hyphen, which within brackets of a pattern would mean a range
 _DIGITS = rf"[0-9.,{_APOSTROPHES}{BLANKS}]"
+BODY = rf"[.,]?[0-9](?:{_DIGITS}*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?"
 _CELL = (
     rf"^(?P<before>(?:[^0-9]*\p{{L}}\.?)?[^0-9\p{{L}}.,]*)"
-    rf"(?P<body>[.,]?[0-9](?:{_DIGITS}*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?)"
+    rf"(?P<body>{BODY})"
     r"(?P<after>(?:[^0-9].*)?)$"
 )
 _CODES = (
     "USD|EUR|GBP|JPY|INR|CNY|RMB|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|RUB|BRL|AUD|CAD|NZD|ZAR|MXN|KRW|TRY|SGD|HKD"
 )
+# One name for a currency, whether it is written as a code or as a sign.
+_MONEY = {code.casefold(): code for code in _CODES.split("|")} | {"eur": "€", "usd": "$", "gbp": "£"}
 CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{_CODES}|Rs\.?|kr\.?|zł|Kč)"
-_BEFORE = re.compile(rf"(\()?([+{_MINUS}])?({CURRENCY})?([+{_MINUS}])?(\()?")
-_UNIT = rf"[^\d\s.,()+{_MINUS}][^\d.,()+{_MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
-_AFTER = re.compile(rf"({_UNIT})?\.?\s*([+{_MINUS}])?\s*(\))?\s*(%)?")
+_BEFORE = re.compile(rf"(\()?([+{MINUS}])?({CURRENCY})?([+{MINUS}])?(\()?")
+_UNIT = rf"[^\d\s.,()+{MINUS}][^\d.,()+{MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
+_AFTER = re.compile(rf"({_UNIT})?\.?\s*([+{MINUS}])?\s*(\))?\s*(%)?")
 # Words for thousands and more: a number without such a word is not in the same unit.
 _MULTIPLES = frozenset(
     {
@@ -122,7 +125,9 @@ class Learnt(NamedTuple):
     example: str = ""
 
 
-def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -> Learnt:
+def learn(
+    cells: Any, decimal: str | None = None, grouping: str | None = None, *, bare_cells: int = 0
+) -> Learnt:
     """Learn how the numbers of a column are written.
 
     Parameters
@@ -133,6 +138,8 @@ def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -
         Decimal mark, if it is known.
     grouping : {"", ",", ".", "'", " "} or None, default=None
         Mark between groups of digits, if it is known.
+    bare_cells : int, default=0
+        Further cells of the column that are numbers already, without a unit.
 
     Returns
     -------
@@ -142,12 +149,14 @@ def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -
     pl = _frames.polars()
     column = cells if isinstance(cells, pl.Series) else pl.Series(list(cells), dtype=pl.String)
     frame = column.drop_nulls().alias("cell").value_counts(name="n")
-    total = int(frame["n"].sum())
+    total = int(frame["n"].sum()) + bare_cells
     parts = _parts(frame["cell"]).with_columns(frame["n"], frame["cell"])
     parts = parts.filter(pl.col("unit").is_not_null())
     units = dict(
         parts.group_by("unit").agg(pl.col("n").sum()).sort("n", "unit", descending=[True, False]).iter_rows()
     )
+    if bare_cells:
+        units[""] = units.get("", 0) + bare_cells
     unit, bare = _unit(units)
     same_unit = parts.filter(_fits_unit(unit, bare))
     best = {
@@ -155,10 +164,11 @@ def learn(cells: Any, decimal: str | None = None, grouping: str | None = None) -
         for mark in ([decimal] if decimal is not None else [".", ","])
         if grouping is None or mark != grouping
     }
-    numeric = _count(parts, [_body(d, g) for d in ".," for g in _groupings(d)])
+    numeric = _count(parts, [_body(d, g) for d in ".," for g in _groupings(d)]) + bare_cells
     first, *rest = sorted(best.items(), key=lambda entry: -entry[1][1])
     chosen = NumberFormat(first[0], first[1][0], unit, bare)
-    learnt = Learnt(chosen, None, decimal is not None, numeric, first[1][1], total, units)
+    readable = first[1][1] + (bare_cells if bare or not unit else 0)
+    learnt = Learnt(chosen, None, decimal is not None, numeric, readable, total, units)
     if not rest:
         return learnt
     other = NumberFormat(rest[0][0], rest[0][1][0], unit, bare)
@@ -202,7 +212,7 @@ def _numbers(distinct: Any, form: NumberFormat) -> Any:
     pl = _frames.polars()
     parts = _parts(distinct)
     body = pl.col("body")
-    for mark in _marks(form.grouping):
+    for mark in marks(form.grouping):
         body = body.str.replace_all(mark, "", literal=True)
     if form.decimal == ",":
         body = body.str.replace_all(",", ".", literal=True)
@@ -247,7 +257,7 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
     opening, first, currency, second, bracket = head.groups()
     unit, last, closing, percent = tail.groups()
     signs = [sign for sign in (first, second, last) if sign]
-    if cut and last and last in _MINUS and not (first or second):
+    if cut and last and last in MINUS and not (first or second):
         signs = []  # 5.– and 5,- are prices without cents
     if (
         len(signs) > 1
@@ -256,14 +266,16 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
         or (closing and signs)
     ):
         return None, None
-    negative = bool(closing) or any(sign in _MINUS for sign in signs)
+    negative = bool(closing) or any(sign in MINUS for sign in signs)
     words = [_unit_name(word) for word in (currency, unit, percent) if word]
     return (-1.0 if negative else 1.0), " ".join(words)
 
 
 def _unit_name(unit: str) -> str:
-    """The same name for `kms`, `Kms` and `km`; short units keep their case, because MW is not mW."""
+    """The same name for `kms`, `Kms` and `km`, and for `EUR` and `€`; short units keep their case (MW is not mW)."""
     name = " ".join(unit.split()).rstrip(".")
+    if name.casefold() in _MONEY:
+        return _MONEY[name.casefold()]
     if len(name) > 2 or name in ("KG", "Kg", "KM", "Km"):
         name = name.casefold()
     return name[:-1] if len(name) > 2 and name.endswith("s") and name.isalpha() and name != "rs" else name
@@ -277,7 +289,7 @@ def _unit(units: dict[str, int]) -> tuple[str, bool]:
         if "%" not in unit and unit.split()[-1] not in _MULTIPLES:
             return unit, True
         return (unit, False) if units[unit] >= units.get("", 0) else ("", True)
-    common = next(iter(units), "")
+    common = max(units, key=lambda unit: units[unit], default="")
     return (common, common == "")
 
 
@@ -286,7 +298,8 @@ def _fits_unit(unit: str, bare: bool) -> Any:
     return pl.col("unit").is_in([unit, ""] if bare else [unit])
 
 
-def _marks(grouping: str) -> str:
+def marks(grouping: str) -> str:
+    """All characters that a mark between groups of digits stands for."""
     return {"'": _APOSTROPHES, " ": BLANKS}.get(grouping, grouping)
 
 
@@ -298,7 +311,7 @@ def _body(decimal: str, grouping: str) -> str:
     """The pattern of digits with these marks; a group never begins with a zero."""
     whole = r"[0-9]+"
     if grouping:
-        mark = f"[{re.escape(_marks(grouping))}]"
+        mark = f"[{re.escape(marks(grouping))}]"
         whole += rf"|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
         if grouping == ",":
             whole += r"|[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}"

@@ -22,6 +22,11 @@ from levelhead.tables.missing import Code
 
 _EXACT = 0.9  # share of rows in which a column equals the label, or a straight line of it
 _NEARLY = 0.995  # rank correlation with the label from which on a column says nearly everything about it
+_NEARLY_WITHOUT_ERRORS = (
+    0.998  # the same without the tenth of the rows that differ most: their labels may be wrong
+)
+_FEWEST_BANDS, _MOST_BANDS = 4, 50  # levels of a column that may split the labels into ranges
+_LEAST_IN_BAND = 5  # rows of a level
 _ENOUGH = 20_000  # rows that show whether a column gives the label away
 _IN_ORDER = 0.95  # share of rows in order of time, from which on the others are out of order
 _FEW_UNITS = 0.01  # share of the cells in another unit, below which they are typing errors
@@ -164,7 +169,7 @@ def of_units(learnt: Iterable[Learning]) -> list[Finding]:
             done = f"only those in {column.format.unit or 'no unit'} are used"
         elif column.format.kind == "text" and len(units) > 1 and column.learnt.numeric >= 0.8 * total:
             named = ", ".join(f"{unit or 'none'} ({n:,} cells)" for unit, n in list(units.items())[:5])
-            done = "the column is used as categories; convert the numbers to one unit"
+            done = "the column is read as text; convert the numbers to one unit"
         else:
             continue
         count = sum(odd.values()) or sum(units.values())
@@ -195,7 +200,11 @@ def of_rows(raw: Any) -> list[Finding]:
     """
     if len(raw) < 2 or raw.shape[1] < 2:
         return []
-    copies = np.flatnonzero(raw.duplicated().to_numpy())
+    nested = [
+        name for name in raw.columns if _frames.is_mixed(raw[name])
+    ]  # lists cannot be compared, text can
+    comparable = raw.astype(dict.fromkeys(nested, str)) if nested else raw
+    copies = np.flatnonzero(comparable.duplicated().to_numpy())
     if not len(copies):
         return []
     are = "is a copy of an earlier one" if len(copies) == 1 else "are copies of earlier ones"
@@ -234,6 +243,7 @@ def of_columns(X: Any, y: FloatArray) -> list[Finding]:
             findings += _out_of_order(name, column)
         elif _frames.is_text(column):
             findings += _spellings(name, held) or _free_text(name, column)
+            findings += _bands(name, column, y)
     return findings
 
 
@@ -250,24 +260,35 @@ def _giving_away(name: str, values: FloatArray, y: FloatArray) -> list[Finding]:
     same = float(np.mean(x == label))
     if same >= _EXACT:
         return [_away(name, f"equals the label in {same:.0%} of the rows", int(same * len(x)))]
-    order = np.argsort(label, kind="stable")
-    low, high = order[len(x) // 10], order[-1 - len(x) // 10]
-    if label[high] > label[low] and x[high] != x[low]:
-        slope = (label[high] - label[low]) / (x[high] - x[low])
-        error = np.abs(label[low] + slope * (x - x[low]) - label)
-        share = float(np.mean(error <= 1e-6 * np.ptp(label[order[len(x) // 20 : -1 - len(x) // 20]])))
-        if share >= _EXACT:
-            return [
-                _away(
-                    name,
-                    f"is the label times {1 / slope:.6g} in {share:.0%} of the rows",
-                    int(share * len(x)),
-                )
-            ]
-    correlation = _rank_correlation(x, label)
-    if abs(correlation) >= _NEARLY:
-        return [_away(name, f"nearly determines the label (rank correlation {correlation:.4f})", len(x))]
+    line = _straight_line(x, label)
+    if line is not None:
+        return [_away(name, f"is {line[0]} in {line[1]:.0%} of the rows", int(line[1] * len(x)))]
+    whole, most = _rank_correlations(x, label)
+    if abs(whole) >= _NEARLY:
+        return [_away(name, f"nearly determines the label (rank correlation {whole:.4f})", len(x))]
+    if abs(most) >= _NEARLY_WITHOUT_ERRORS:
+        text = f"nearly determines the label (rank correlation {most:.4f} in nine of ten rows)"
+        return [_away(name, text, len(x))]
     return []
+
+
+def _straight_line(x: FloatArray, label: FloatArray) -> tuple[str, float] | None:
+    """The line through most rows in words, and their share; medians of slopes, because some labels are wrong."""
+    order = np.argsort(label, kind="stable")
+    low, high = order[: len(x) // 2], order[-(len(x) // 2) :]
+    steps = label[high] - label[low]
+    if not (steps > 0).any():
+        return None
+    slope = float(np.median((x[high] - x[low])[steps > 0] / steps[steps > 0]))
+    offset = float(np.median(x - slope * label))
+    middle = np.ptp(x[order[len(x) // 20 : -1 - len(x) // 20]])
+    share = float(np.mean(np.abs(slope * label + offset - x) <= 1e-6 * middle))
+    if slope == 0 or share < _EXACT:
+        return None
+    text = f"the label times {slope:.6g}"
+    if abs(offset) > 1e-6 * np.max(np.abs(x)):
+        text += f" {'plus' if offset > 0 else 'minus'} {abs(offset):.6g}"
+    return text, share
 
 
 def _away(name: str, what: str, count: int) -> Finding:
@@ -275,12 +296,35 @@ def _away(name: str, what: str, count: int) -> Finding:
     return Finding("gives the label away", text, name, count)
 
 
-def _rank_correlation(x: FloatArray, y: FloatArray) -> float:
-    pandas = _frames.pandas()
-    a, b = (pandas.Series(values).rank().to_numpy() for values in (x, y))
+def _rank_correlations(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Rank correlation of all rows, and of those without the tenth whose ranks differ most."""
+    a, b = _ranks(x), _ranks(y)
+    difference = np.abs(a - (a.size + 1 - b if _correlation(a, b) < 0 else b))
+    kept = np.argsort(difference, kind="stable")[: a.size - a.size // 10]
+    return _correlation(a, b), _correlation(_ranks(x[kept]), _ranks(y[kept]))
+
+
+def _ranks(values: Any) -> FloatArray:
+    return np.asarray(_frames.pandas().Series(values).rank().to_numpy(), dtype=np.float64)
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
     a, b = a - a.mean(), b - b.mean()
     scale = np.sqrt(np.sum(a * a) * np.sum(b * b))
     return float(np.sum(a * b) / scale) if scale > 0 else 0.0
+
+
+def _bands(name: str, column: Any, y: FloatArray) -> list[Finding]:
+    """Levels that split the labels into ranges one above the other, as price bands do."""
+    counts = column.value_counts()
+    if not _FEWEST_BANDS <= len(counts) <= _MOST_BANDS or counts.min() < _LEAST_IN_BAND:
+        return []
+    rank = _frames.pandas().Series(_ranks(y)).groupby(column.to_numpy())
+    bands = np.array([rank.quantile(q).to_numpy() for q in (0.1, 0.5, 0.9)])
+    low, _, high = bands[:, np.argsort(bands[1], kind="stable")]
+    if (high[:-1] > low[1:]).any():
+        return []
+    return [_away(name, f"splits the labels into {len(counts)} ranges, one above the other", len(column))]
 
 
 def _out_of_order(name: str, column: Any) -> list[Finding]:

@@ -92,19 +92,13 @@ def read_raw(
                 f"{source.name} is not a workbook, so it has no sheet {sheet!r}; leave --sheet out"
             )
         if source.kind == "parquet":
-            return RawTable(next(parquet.pieces(source))[0])
-        if records.is_json_lines(source):
+            return RawTable(next(parquet.pieces(source))[0], parquet.remarks(source))
+        if records.is_json(source):
             return _named(next(records.pieces(source))[0])
         layout = detect(source, encoding)
         rows = delimited.read(source, layout, as_text)
         table = _named(_with_header(rows.frame, layout), layout.remarks, layout.separator)
-        if rows.short:
-            short = (
-                f"{counted(len(rows.short))} with fewer cells than the header, whose last cells were read as missing: "
-                f"{row_list(rows.short)}"
-            )
-            table = table._replace(remarks=(*table.remarks, short))
-        return table
+        return table._replace(remarks=(*table.remarks, *_about_short(rows.short)))
 
 
 def pieces(
@@ -114,6 +108,7 @@ def pieces(
     *,
     encoding: str | None = None,
     sheet: str | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> Iterator[Frame]:
     """Read a table in chunks, with bounded memory.
 
@@ -129,35 +124,56 @@ def pieces(
         Encoding of a text file; by default it is detected.
     sheet : str or None, default=None
         Sheet of a workbook.
+    remark : callable or None, default=None
+        Called with what was assumed or left out, one sentence each.
 
     Yields
     ------
     pandas.DataFrame
         A chunk of the table; all cells of a text file are text. A table without rows gives one empty chunk.
     """
+    said: dict[str, None] = {}
+    short: list[int] = []
     with opened(path) as source:
-        for frame, share in _parts(source, rows, encoding, sheet):
-            yield frame
+        for table, share in _parts(source, rows, encoding, sheet, short):
+            said.update(dict.fromkeys(table.remarks))
+            yield table.frame
             if progress is not None:
                 progress(share)
+    if remark is not None:
+        for sentence in [*said, *_about_short(short)]:
+            remark(sentence)
 
 
 def _parts(
-    source: Source, rows: int, encoding: str | None, sheet: str | None
-) -> Iterator[tuple[Frame, float]]:
-    if source.kind == "parquet":
-        yield from parquet.pieces(source, rows)
-    elif source.kind == "excel":
-        frame = _named(sheets.read(source, sheet)).frame
+    source: Source, rows: int, encoding: str | None, sheet: str | None, short: list[int]
+) -> Iterator[tuple[RawTable, float]]:
+    """Chunks of a table; rows with too few cells are added to `short`."""
+    if source.kind == "excel":
+        frame, remarks, _ = _named(sheets.read(source, sheet))
         for start in range(0, max(len(frame), 1), rows):
             part = frame.iloc[start : start + rows].reset_index(drop=True)
-            yield part, min((start + rows) / max(len(frame), 1), 1.0)
-    elif records.is_json_lines(source):
-        yield from ((_named(frame).frame, share) for frame, share in records.pieces(source, rows))
+            yield RawTable(part, remarks), min((start + rows) / max(len(frame), 1), 1.0)
+        return
+    if sheet is not None:
+        raise TableError(f"{source.name} is not a workbook, so it has no sheet {sheet!r}; leave --sheet out")
+    if source.kind == "parquet":
+        said = parquet.remarks(source)
+        yield from ((RawTable(frame, said), share) for frame, share in parquet.pieces(source, rows))
+    elif records.is_json(source):
+        yield from ((_named(frame), share) for frame, share in records.pieces(source, rows))
     else:
         layout = detect(source, encoding)
         for part, share in delimited.pieces(source, layout, rows):
-            yield _named(_with_header(part.frame, layout)).frame, share
+            short += part.short
+            yield _named(_with_header(part.frame, layout), layout.remarks), share
+
+
+def _about_short(rows: list[int]) -> list[str]:
+    if not rows:
+        return []
+    what = "with fewer cells than the header, whose last cells were read as missing"
+    return [f"{counted(len(rows))} {what}: {row_list(rows)}"]
 
 
 def choose(frame: Frame, names: Collection[str], path: str | Path) -> Frame:

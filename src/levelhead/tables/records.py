@@ -1,6 +1,7 @@
-"""Tables as JSON lines: one object per line."""
+"""Tables as JSON: one object per line, or an array of objects."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -10,10 +11,11 @@ from levelhead.tables.errors import TableError, cell_text
 from levelhead.tables.sources import Source
 
 Frame = Any  # a pandas frame
+_MARK = b"\xef\xbb\xbf"
 
 
-def is_json_lines(source: Source) -> bool:
-    """Whether the first line of a text file is a JSON object.
+def is_json(source: Source) -> bool:
+    """Whether a text file begins with a JSON object on its first line, or with an array of objects.
 
     Parameters
     ----------
@@ -25,7 +27,13 @@ def is_json_lines(source: Source) -> bool:
     bool
         True if it is.
     """
-    start = next((block for block, _ in source.blocks()), b"").removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = next((block for block, _ in source.blocks()), b"").removeprefix(_MARK).lstrip()
+    if re.match(rb"\[\s*\{\s*\"", start):
+        return True
+    if re.match(rb"\{\s*\n", start):
+        raise TableError(
+            f"{source.name} is one JSON object; give an array of objects, or one object per line"
+        )
     if not start.startswith(b"{"):
         return False
     try:
@@ -35,12 +43,12 @@ def is_json_lines(source: Source) -> bool:
 
 
 def pieces(source: Source, rows: int | None = None) -> Iterator[tuple[Frame, float]]:
-    """Read JSON lines in parts of `rows` rows, or at once.
+    """Read JSON in parts of `rows` rows, or at once.
 
     Parameters
     ----------
     source : Source
-        JSON lines.
+        JSON lines, or an array of objects, which is held in memory.
     rows : int or None, default=None
         Rows of a part.
 
@@ -62,6 +70,9 @@ def pieces(source: Source, rows: int | None = None) -> Iterator[tuple[Frame, flo
 
 
 def _objects(source: Source) -> Iterator[tuple[dict[str, Any], float]]:
+    if next((block for block, _ in source.blocks()), b"").removeprefix(_MARK).lstrip().startswith(b"["):
+        yield from _of_array(source)
+        return
     rest, number = b"", 0
     blocks = ((block, share) for block, share in source.blocks())
     for block, share in blocks:
@@ -71,6 +82,17 @@ def _objects(source: Source) -> Iterator[tuple[dict[str, Any], float]]:
             number += 1
             yield from _object(line, number, share, source)
     yield from _object(rest, number + 1, 1.0, source)
+
+
+def _of_array(source: Source) -> Iterator[tuple[dict[str, Any], float]]:
+    try:
+        found = json.loads(b"".join(block for block, _ in source.blocks()).decode("utf-8-sig"))
+    except ValueError as error:
+        raise TableError(f"{source.name} is not JSON ({error})") from error
+    odd = next((one for one in found if not isinstance(one, dict)), None)
+    if odd is not None:
+        raise TableError(f"{source.name}: an entry of the array is not a JSON object: {cell_text(odd)}")
+    yield from ((one, (k + 1) / len(found)) for k, one in enumerate(found))
 
 
 def _object(line: bytes, number: int, share: float, source: Source) -> Iterator[tuple[dict[str, Any], float]]:

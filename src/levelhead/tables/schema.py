@@ -40,19 +40,22 @@ class Converted(NamedTuple):
         For each column that has some, the numbers that stand for "missing".
     learnt : list of Learning
         What the cells of each column say, where it was learnt from them.
+    iso_dates : dict of str to int
+        For each column that has some, the number of dates that were read as ISO dates, unlike the others.
     """
 
     frame: Frame
     unreadable: dict[str, NDArray[np.intp]]
     codes: dict[str, list[Code]]
     learnt: list[Learning]
+    iso_dates: dict[str, int]
 
 
 class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns raw text into numbers, dates and categories, in the same way for every table.
 
     `fit` learns from all cells of a column how its numbers and dates are written, and which numbers stand for
-    "missing". `transform` reads other tables by what was learnt: the same text is the same number for ever. It is
+    "missing". `transform` reads other tables by what was learnt: the same text is always the same number. It is
     the first step of the pipeline that `levelhead fit` saves.
 
     Parameters
@@ -64,7 +67,7 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     missing : "auto", sequence of float, or mapping of str to sequence of float, default="auto"
         Numbers that stand for "missing", in all columns or by column; "auto" finds them.
     separator : str or None, default=None
-        Separator of the file that the columns come from, which helps to tell 1.234 from 1234.
+        Separator of the file that the columns come from, which helps to distinguish 1.234 from 1234.
 
     Attributes
     ----------
@@ -111,7 +114,7 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         TableError
-            If the numbers of a column can be read in two ways and nothing tells which is right, or are written in
+            If the numbers of a column can be read in two ways and nothing shows which is right, or are written in
             several ways.
         """
         self.learn(X)
@@ -151,7 +154,8 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(list(formats), dtype=object)
         self.n_features_in_ = len(formats)
         frame = _frames.pandas().DataFrame(values, copy=False)
-        return Converted(frame, _unreadable(read), codes, _with_formats(learnt, {**formats, **self.target_}))
+        said = _with_formats(learnt, {**formats, **self.target_})
+        return Converted(frame, _unreadable(read), codes, said, _iso_dates(read))
 
     def transform(self, X: Frame) -> Frame:
         """Read a table by what was learnt.
@@ -171,7 +175,7 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         TableError
             If a column does not exist, or more than a fifth of the cells of a column cannot be read.
         """
-        return self.convert(X).frame
+        return self._read(X, dict(self._checked(X))).frame
 
     def convert(self, X: Frame, target: str | None = None) -> Converted:
         """Read a table by what was learnt, and report the cells that could not be read.
@@ -187,22 +191,40 @@ class TableFormats(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         Converted
             The table, and the cells that could not be read.
+
+        Raises
+        ------
+        TableError
+            If a column does not exist, more than a fifth of the cells of a column cannot be read, or a column holds
+            numbers without the unit that they had, where a number without it means another one: 0.15 is not 15 %.
         """
+        formats = dict(self._checked(X))
+        for name, form in formats.items():
+            _refuse_without_unit(X[name], name, form)
+        return self._read(X, formats, target)
+
+    def _checked(self, X: Frame) -> dict[str, ColumnFormat]:
+        """The formats of the columns, if all of them are there."""
         check_is_fitted(self)
         absent = [name for name in self.columns_ if name not in X.columns]
         if absent:
             raise TableError(
                 f"the table lacks {counted(len(absent), 'column')} of the model: {examples(absent)}"
             )
-        formats = dict(self.columns_)
+        return self.columns_
+
+    def _read(self, X: Frame, formats: dict[str, ColumnFormat], target: str | None = None) -> Converted:
         if target is not None:
             formats[target] = self.target_.get(target) or self._target_format(X[target], target)
+        for name, form in formats.items():
+            if form.kind == "number" and not form.marks_known:
+                decisions.refuse_two_readings(learn(name, X[name]), form)
         read = {name: typed(X[name], form) for name, form in formats.items()}
         for name, column in read.items():
             if name != target:
                 refuse_unreadable(X[name], name, formats[name], column.unreadable)
         frame = _frames.pandas().DataFrame({name: column.values for name, column in read.items()}, copy=False)
-        return Converted(frame, _unreadable(read), {}, [])
+        return Converted(frame, _unreadable(read), {}, [], _iso_dates(read))
 
     def rewritten(self, decimal: Any = None, thousands: Any = None, missing: Any = "auto") -> Self:
         """The same formats with other marks or codes, for a table that is written in another way.
@@ -288,6 +310,16 @@ def _unreadable(read: Mapping[str, Typed]) -> dict[str, NDArray[np.intp]]:
     return {name: column.unreadable for name, column in read.items() if len(column.unreadable)}
 
 
+def _iso_dates(read: Mapping[str, Typed]) -> dict[str, int]:
+    return {name: column.iso_dates for name, column in read.items() if column.iso_dates}
+
+
+def iso_remark(name: str, count: int, form: ColumnFormat) -> str:
+    """One sentence about dates that are not written like those of the fit, but in the way that has one meaning."""
+    usual = f"the others are written as {form.date}" if form.date else "in the fit they were not text"
+    return f"{name}: {counted(count, 'date')} read as year, month, day (%Y-%m-%d); {usual}"
+
+
 def _with_formats(learnt: Sequence[Learning], formats: Mapping[str, ColumnFormat]) -> list[Learning]:
     return [column._replace(format=formats[column.name]) for column in learnt]
 
@@ -297,10 +329,11 @@ def _changed(name: str, form: ColumnFormat, decimal: Any, thousands: Any, missin
     mark, grouping = _of(decimal, name), _of(thousands, name)
     if form.kind != "number":
         return form
-    if mark is not None and mark != form.decimal:
-        form = form._replace(decimal=mark, grouping="" if form.grouping == mark else form.grouping)
+    if mark is not None:
+        other = "" if form.grouping == mark else form.grouping
+        form = form._replace(decimal=mark, grouping=other, marks_known=True)
     if grouping is not None:
-        form = form._replace(grouping=grouping)
+        form = form._replace(grouping=grouping, marks_known=True)
     return form if missing == "auto" else form._replace(codes=tuple(map(float, _of(missing, name) or ())))
 
 
@@ -328,17 +361,29 @@ def refuse_unreadable(column: Any, name: str, form: ColumnFormat, unreadable: ND
     total = int(column.notna().sum())
     if len(unreadable) <= UNUSABLE * total:
         return
-    written = (
-        f"numbers with the decimal mark {form.decimal!r}"
-        + (f" and the unit {form.unit!r}" if form.unit else "")
-        if form.kind == "number"
-        else f"dates written as {form.date}"
-    )
+    cells = [column.iloc[k] for k in unreadable[:20]]
     raise TableError(
-        f"column {name!r}: {counted(len(unreadable), 'cell')} of {total:,} cannot be read "
-        f"({examples([column.iloc[k] for k in unreadable[:20]])}); the column holds {written}. "
-        f"If this file writes them in another way, --decimal '{name}={'.' if form.decimal == ',' else ','}' "
-        "or --thousands says so"
+        f"column {name!r}: {counted(len(unreadable), 'cell')} of {total:,} cannot be read ({examples(cells)}); the "
+        f"column holds {_written(form)}. {decisions.advice(name, cells, form)}"
+    )
+
+
+def _written(form: ColumnFormat) -> str:
+    """How the cells of a column are written."""
+    if form.kind == "date":
+        return f"dates written as {form.date}" if form.date else "dates"
+    unit = f" and the unit {form.unit!r}" if form.unit else ""
+    return f"numbers with the decimal mark {form.decimal!r}{unit}"
+
+
+def _refuse_without_unit(column: Any, name: str, form: ColumnFormat) -> None:
+    """Stop if numbers have lost a unit that changes their value."""
+    types = _frames.pandas().api.types
+    if form.kind != "number" or form.bare or not types.is_numeric_dtype(column) or not column.notna().any():
+        return
+    raise TableError(
+        f"column {name!r} holds numbers without a unit ({examples(column.dropna()[:3].tolist())}), but the model was "
+        f"fitted to numbers with the unit {form.unit!r}; write them with it, such as '15{form.unit}'"
     )
 
 

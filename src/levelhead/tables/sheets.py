@@ -1,6 +1,6 @@
 """Tables in workbooks of Excel and other spreadsheets."""
 
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from levelhead._extras import needed
@@ -29,7 +29,7 @@ def read(source: Source, sheet: str | None = None) -> Frame:
     Raises
     ------
     TableError
-        If the workbook is damaged, or the sheet is not there or cannot be told.
+        If the workbook is damaged, or the sheet does not exist or is not named.
     """
     calamine = needed("python_calamine", "reading workbooks", "cli")
     try:
@@ -63,6 +63,8 @@ def _column(cells: list[Any]) -> Any:
     pandas = _frames.pandas()
     cells = [None if cell == "" else cell for cell in cells]
     kinds = {_kind(cell) for cell in cells if cell is not None}
+    if kinds == {"span"}:
+        cells, kinds = [None if cell is None else _days(cell) for cell in cells], {"number"}
     if kinds == {"number"}:
         return pandas.Series(
             [float("nan") if cell is None else float(cell) for cell in cells], dtype="float64"
@@ -77,6 +79,13 @@ def _column(cells: list[Any]) -> Any:
     )
 
 
+def _days(cell: time | timedelta) -> float:
+    """A time of day or a duration as a number of days."""
+    if isinstance(cell, time):
+        cell = datetime.combine(date.min, cell) - datetime.min
+    return cell / timedelta(days=1)
+
+
 def _kind(cell: Any) -> str:
     if isinstance(cell, bool):
         return "other"
@@ -84,4 +93,6 @@ def _kind(cell: Any) -> str:
         return "number"
     if isinstance(cell, (date, datetime)):
         return "date"
+    if isinstance(cell, (time, timedelta)):
+        return "span"
     return "text" if isinstance(cell, str) else "other"

@@ -82,7 +82,7 @@ class Source:
             return raw
         if self.compression == "zip":
             archive = zipfile.ZipFile(raw)
-            return archive.open(archive.namelist()[0])
+            return archive.open(_files(archive)[0])
         if self.compression == "zstd":
             pyarrow = needed("pyarrow", "a file compressed with zstd", "cli")
             return pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, mode="r"), "zstd")
@@ -157,6 +157,13 @@ def _recognised(path: Path, name: str) -> Source:
 def _members(path: Path, name: str) -> list[str]:
     try:
         with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
-            return archive.namelist()
+            return _files(archive)
     except DAMAGED as error:
         raise TableError(f"{name} is damaged or truncated ({error})") from error
+
+
+def _files(archive: zipfile.ZipFile) -> list[str]:
+    """The files of an archive, without folders and what macOS adds."""
+    return [
+        name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")
+    ]

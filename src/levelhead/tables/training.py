@@ -24,8 +24,8 @@ from levelhead.tables import _frames, quality
 from levelhead.tables.columns import UNUSABLE
 from levelhead.tables.errors import TableError, counted, examples, row_list
 from levelhead.tables.quality import Finding
-from levelhead.tables.reading import choose, read_raw
-from levelhead.tables.schema import Converted, TableFormats
+from levelhead.tables.reading import RawTable, choose, read_raw
+from levelhead.tables.schema import Converted, TableFormats, iso_remark
 
 Frame = Any  # a pandas frame
 
@@ -134,6 +134,54 @@ def training_table(
     settings: dict[str, Any] = {"decimal": decimal, "thousands": thousands, "missing": missing}
     learnt = None if formats is None else formats.rewritten(**settings)
     raw = read_raw(path, encoding=encoding, sheet=sheet, as_text=() if learnt is None else learnt.unusual)
+    return table_of(
+        raw,
+        target,
+        path=path,
+        id_column=id_column,
+        drop=drop,
+        keep=keep,
+        allow_missing_labels=allow_missing_labels,
+        learnt=learnt,
+        **settings,
+    )
+
+
+def table_of(
+    raw: RawTable,
+    target: str,
+    *,
+    path: str | Path,
+    id_column: str | None = None,
+    drop: Collection[str] = (),
+    keep: Collection[str] | Literal["all"] = (),
+    decimal: str | Mapping[str, str] | None = None,
+    thousands: str | Mapping[str, str] | None = None,
+    missing: str | Sequence[float] | Mapping[str, Sequence[float]] = "auto",
+    allow_missing_labels: bool = False,
+    learnt: TableFormats | None = None,
+) -> TrainingTable:
+    """Inputs and labels of a table that was read already.
+
+    Parameters
+    ----------
+    raw : RawTable
+        The table as it was read.
+    target : str
+        Column with the labels.
+    path : path-like
+        Name of the table, for messages.
+    id_column, drop, keep, decimal, thousands, missing, allow_missing_labels : object
+        As in `training_table`.
+    learnt : TableFormats or None, default=None
+        What the columns mean, if it is known.
+
+    Returns
+    -------
+    TrainingTable
+        Inputs, labels, row numbers, remarks and findings about the quality of the data.
+    """
+    settings: dict[str, Any] = {"decimal": decimal, "thousands": thousands, "missing": missing}
     excluded = list(dict.fromkeys([target, *([id_column] if id_column is not None else []), *drop]))
     choose(raw.frame, [*excluded, *(() if keep == "all" else keep)], path)
     if learnt is None:
@@ -144,9 +192,13 @@ def training_table(
         read = learnt.convert(raw.frame, target)
         keep = "all"
     y = read.frame[target].to_numpy()
+    if y.dtype.kind != "f":
+        what = "dates" if y.dtype.kind == "M" else "no numbers"
+        raise TableError(f"{path}: column {target!r} holds {what}, so it cannot be the target")
     said = _about_labels(raw.frame[target], y, target)
     kept = np.flatnonzero(np.isfinite(y))
-    _refuse_few_labels(raw.frame[target], y, target, path, allow_missing_labels)
+    unit = learnt.target_[target].unit if target in learnt.target_ else ""
+    _refuse_few_labels(raw.frame[target], y, target, path, allow_missing_labels, unit)
     inputs, findings = _inputs(read, kept, target, keep)
     findings += _findings(read, raw.frame, inputs, y[kept], target, missing != "auto")
     target_codes = {} if missing != "auto" else {c.value: c.count for c in read.codes.get(target, [])}
@@ -155,7 +207,7 @@ def training_table(
         y=y[kept],
         row=kept + 1,
         identity=None if id_column is None else raw.frame[id_column].to_numpy()[kept],
-        remarks=(*raw.remarks, *learnt.remarks_, *said),
+        remarks=(*raw.remarks, *learnt.remarks_, *_about_dates(read, learnt), *said),
         frame=raw.frame,
         quality=quality.ranked(findings),
         labels_given=len(y),
@@ -173,6 +225,10 @@ def _relevant(frame: Frame, excluded: list[str], target: str, path: str | Path) 
             f"{path} has no column besides {', '.join(map(repr, excluded))} to predict {target!r} from"
         )
     return frame.drop(columns=left_out) if left_out else frame
+
+
+def _about_dates(read: Converted, learnt: TableFormats) -> list[str]:
+    return [iso_remark(name, n, learnt.columns_[name]) for name, n in read.iso_dates.items()]
 
 
 def _about_labels(column: Any, y: FloatArray, target: str) -> list[str]:
@@ -195,11 +251,18 @@ def _without_label(column: Any, y: FloatArray) -> tuple[NDArray[np.intp], NDArra
     return np.flatnonzero(empty), np.flatnonzero(absent & ~empty)
 
 
-def _refuse_few_labels(column: Any, y: FloatArray, target: str, path: str | Path, allowed: bool) -> None:
+def _refuse_few_labels(
+    column: Any, y: FloatArray, target: str, path: str | Path, allowed: bool, unit: str
+) -> None:
+    if not len(y):
+        raise TableError(f"{path} has a header, but no rows")
     empty, odd = _without_label(column, y)
     if not np.isfinite(y).any():
         shown = f" ({examples([column.iloc[k] for k in odd[:20]])})" if len(odd) else ""
-        raise TableError(f"{path}: column {target!r} contains no numbers{shown}, so it cannot be the target")
+        of = f" in {unit}" if unit else ""
+        raise TableError(
+            f"{path}: column {target!r} contains no numbers{of}{shown}, so it cannot be the target"
+        )
     unusable = len(empty) + len(odd)
     if allowed or unusable <= UNUSABLE * len(y):
         return

@@ -191,16 +191,16 @@ def test_a_cycle_of_nodes_is_refused():
 
 
 def test_only_checked_lines_reach_the_library(forest):
-    told = Forest(4, altered(forest, "shrinkage", lambda text: f"{text}\nleaf_const=1 2 3"))
-    assert "leaf_const" not in told.text
-    assert told == forest
+    read = Forest(4, altered(forest, "shrinkage", lambda text: f"{text}\nleaf_const=1 2 3"))
+    assert "leaf_const" not in read.text
+    assert read == forest
 
 
 def test_the_text_is_written_anew_from_its_numbers(forest):
     other = altered(forest, "leaf_value", entry(0, "0.10"))
     assert "leaf_value=0.10 " in other
-    told = Forest(4, other).text
-    assert "leaf_value=0.10000000000000001 " in told
+    read = Forest(4, other).text
+    assert "leaf_value=0.10000000000000001 " in read
     spelled = altered(forest, "split_feature", lambda text: " ".join(f"00{k}" for k in text.split()))
     assert Forest(4, spelled) == forest
 

@@ -2,11 +2,13 @@
 
 import typer
 
+from levelhead.cli import flags
 from levelhead.cli.study.experiments import beyond, corrections, floors, search
 from levelhead.cli.study.results import compare, export, figure, page, table, verify
 from levelhead.cli.study.running import run, slice_, status
 
 study_app = typer.Typer(
+    cls=flags.Group,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -73,4 +75,4 @@ _EXAMPLES = {
 
 for name, (command, examples) in _EXAMPLES.items():
     epilog = "\n\n".join(["Examples:", *(f"`{line}`" for line in examples)])
-    study_app.command(name, epilog=epilog)(command)
+    study_app.command(name, cls=flags.Command, epilog=epilog)(command)

@@ -50,10 +50,18 @@ ShownContamination = Annotated[
         help="Shares of wrong labels to show, from 0 to 1; default: all.",
     ),
 ]
-Splits = Annotated[int, typer.Option("--splits", min=1, max=50, help="Number of splits, at most 50.")]
+Splits = Annotated[
+    int, typer.Option("--splits", metavar="N", min=1, max=50, help="Number of splits, at most 50.")
+]
 FirstSplits = Annotated[
     int | None,
-    typer.Option("--splits", min=1, max=50, help="Use only the first N of the 50 splits; default: all runs."),
+    typer.Option(
+        "--splits",
+        metavar="N",
+        min=1,
+        max=50,
+        help="Use only the first N of the 50 splits; default: all runs.",
+    ),
 ]
 Kind = Annotated[
     str,
@@ -80,7 +88,9 @@ Dask = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Address of a Dask scheduler, such as tcp://host:8786."),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=-1, help="Number of workers; -1: one per core.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", min=-1, help="Number of workers; -1: one per core.")
+]
 Measure = Annotated[
     list[str] | None,
     typer.Option(
@@ -161,9 +171,12 @@ OnTestRows = Annotated[
     ),
 ]
 Epochs = Annotated[
-    int | None, typer.Option("--epochs", min=1, help="Number of epochs; default: as in the paper.")
+    int | None,
+    typer.Option("--epochs", metavar="N", min=1, help="Number of epochs; default: as in the paper."),
 ]
-Draws = Annotated[int, typer.Option("--draws", min=1, help="Number of synthetic data sets to draw.")]
+Draws = Annotated[
+    int, typer.Option("--draws", metavar="N", min=1, help="Number of synthetic data sets to draw.")
+]
 CurvesRead = Annotated[
     Path | None, typer.Option("--curves", metavar="CSV", help="Curves written by `study export --curves`.")
 ]

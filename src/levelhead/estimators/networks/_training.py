@@ -4,9 +4,8 @@ A subclass defines the loss (`_objective`), the initial outputs (`_robust_output
 (`_decode`).
 """
 
-import sys
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -20,8 +19,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from levelhead import engine
 from levelhead.audits import LEAST_ROWS
 from levelhead.engine.descriptions import ACTIVATIONS, OPTIMIZERS
-from levelhead.estimators import _out_of_fold, _preparation
+from levelhead.estimators import _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
+from levelhead.estimators._clock import reporter
 from levelhead.estimators._constraints import (
     CONTAMINATION,
     N_JOBS,
@@ -34,6 +34,7 @@ from levelhead.estimators._constraints import (
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Folds, Splitting
 from levelhead.estimators._preparation import Prepared, Rows, Scale
+from levelhead.estimators._steps import FirstStep, Steps
 from levelhead.estimators._tables import TrainingTable
 from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
 from levelhead.estimators.networks import embeddings
@@ -45,7 +46,7 @@ Start = Sequence[engine.Network | None]
 _LEAST_FOLDS = 5
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
 _MEDIAN_CHI2 = 0.4549  # of one degree of freedom
-_CHUNK = 65_536  # rows scaled at a time in a prediction
+_CHUNK = 8_192  # rows scaled at a time in a prediction
 _CHANGED, _FEWEST = 5_000, 8  # predictions from which importances are estimated, and rows for each column
 _WIDEST = 2_000  # columns; for more, importances would take longer than the fit
 
@@ -125,6 +126,12 @@ class NetworkRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        steps = self._fit_steps(X, y, sample_weight, groups, cv)
+        _steps.first(steps)
+        _steps.finish(steps)
+        return self
+
+    def _fit_steps(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> Steps:
         self._check_parameters()
         continues = self.warm_start and hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
@@ -132,6 +139,7 @@ class NetworkRegressor(AuditedRegressor):
         rows = _preparation.arrange(X, y, weight, seed)
         y = self._unrounded(X, y, rows)
         splitting = Splitting(groups, cv).checked(len(y))
+        rows = rows.joined(splitting.groups)
         if not continues:
             self._learn_label_scale(X, y, rows, splitting, seed)
         two_phases = not continues and self.out_of_fold and rows.n_groups >= LEAST_ROWS
@@ -141,11 +149,11 @@ class NetworkRegressor(AuditedRegressor):
             more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
             self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
         elif two_phases:
-            self._fit_in_two_phases(data, table, seed)
+            yield from self._fit_in_two_phases(data, table, seed)
         else:
             self._reset_contamination()
             self.networks_ = self._train(data, seed, None, [None] * self.n_members)
-        return self._record_history(X, rows)
+        self._record_history(X, rows)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
         """Train the networks for one epoch on the given rows.
@@ -191,11 +199,14 @@ class NetworkRegressor(AuditedRegressor):
         ]
         return self._predicted(self._decode(np.concatenate(outputs, axis=1)), self._location(X))
 
+    def _forget_optimizers(self) -> None:
+        self.networks_ = [replace(network, state=None) for network in self.networks_]
+
     def _predicting_networks(self) -> list[engine.Network]:
         return self.networks_
 
     def _forward(self, networks: Sequence[engine.Network], X: NDArray[np.float32]) -> FloatArray:
-        return engine.forward(networks, X, n_threads=n_threads(self)).astype(np.float64)
+        return engine.forward(networks, X, n_threads=n_threads(self, len(X))).astype(np.float64)
 
     # ------------------------------------------------------------------ two phases
 
@@ -225,16 +236,19 @@ class NetworkRegressor(AuditedRegressor):
         location = trial._held_out_location(table)
         return (mean, variance) if location is None else (mean + location.mean, variance + location.variance)
 
-    def _fit_in_two_phases(self, data: Prepared, table: TrainingTable, seed: int) -> None:
+    def _fit_in_two_phases(self, data: Prepared, table: TrainingTable, seed: int) -> Steps:
         total = self._epochs(len(data.rows.index))
         first = max(1, round(_FIRST_PHASE * total))
         networks = self._first_phase(data, table, seed, first)
         fold, row = table.folds.of_row, np.arange(len(data.y))
         early = self._decode(self._forward(networks, data.X))
         oof = early.map(lambda part: part[fold, row][None])
-        wrong = self._learn_from_held_out(oof, data)
+        own = self._learn_from_held_out(oof, data)
         self.oof_prediction_ = self._predicted(oof, self._held_out_location(table))
         self._row_keys = data.rows.key
+        latent = self.oof_prediction_.latent
+        given = yield FirstStep(table.labels, latent.mean, latent.var, 1 - own)
+        wrong = own if given is None else given
         weighted = replace(data, rows=data.rows.weighted(1 - wrong))
         start = [_restarted(network) for network in networks[: self.n_members]]
         rest = total - first
@@ -265,13 +279,13 @@ class NetworkRegressor(AuditedRegressor):
 
     def _learn_from_held_out(self, oof: Decoded, data: Prepared) -> FloatArray:
         """Learn calibration and share of wrong labels; return the probability that each label is wrong."""
-        z = data.y.astype(np.float64) - oof.mean[0]
-        variance = oof.variance[0]
+        y, variance = data.y.astype(np.float64), oof.variance[0]
+        z = y - oof.mean[0]
         index = data.rows.index
         self._reset_contamination()
         if self.contamination is None or np.median(np.abs(z[index])) == 0:
             return np.zeros(len(z))
-        self._separate(z[index], variance[index])
+        self._separate(y[index], oof.mean[0][index], variance[index])
         assert self.separation_ is not None
         return self.separation_.probability(z, self.calibration_(variance))
 
@@ -324,9 +338,13 @@ class NetworkRegressor(AuditedRegressor):
             y=data.y,
             sample_weight=data.rows.weight,
             stopping=stopping,
-            callback=_report if self.verbose else None,
+            callback=self._report() if self.verbose else None,
             n_threads=n_threads(self),
         )
+
+    def _report(self) -> Callable[[engine.Progress], None]:
+        report = reporter(self)
+        return lambda at: report(f"network {at.network}, epoch {at.epoch}, loss {at.loss:.4f}")
 
     def _recipe(self, n_visits: int, epochs: int) -> engine.Recipe:
         batch_size = self._batch_size(n_visits)
@@ -458,12 +476,4 @@ def _with_history(first: engine.Network, second: engine.Network) -> engine.Netwo
         best_epoch=first.epochs + second.best_epoch,
         loss_curve=np.concatenate([first.loss_curve, second.loss_curve]),
         score_curve=np.concatenate([first.score_curve, second.score_curve]),
-    )
-
-
-def _report(progress: engine.Progress) -> None:
-    print(  # noqa: T201
-        f"\rlevelhead: network {progress.network}, epoch {progress.epoch}, loss {progress.loss:.4f}   ",
-        end="",
-        file=sys.stderr,
     )

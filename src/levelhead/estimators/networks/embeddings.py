@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from levelhead.engine.embedding import embed
 from levelhead.estimators import _preparation
 from levelhead.estimators._preparation import Rows, Scale
 from levelhead.estimators._types import FloatArray, InputScaling
@@ -73,13 +74,8 @@ class Embedding:
         ndarray of float32, of shape (n_samples, n_inputs)
             The scaled columns, then the pieces.
         """
-        inputs = np.empty((len(X), self.n_inputs), dtype=np.float32)
-        scaled = Scale(self.center, self.spread).apply(X, _FAR).astype(np.float64)
-        inputs[:, : X.shape[1]] = scaled / np.sqrt(1 + (scaled / _BOUND) ** 2)
-        with np.errstate(over="ignore"):
-            for k, (j, start, width) in enumerate(zip(self.column, self.start, self.width, strict=True)):
-                inputs[:, X.shape[1] + k] = np.clip((X[:, j] - start) / width, 0, 1) - 0.5
-        return inputs
+        scale = np.stack([self.center, self.spread])
+        return embed(X, scale, self.column, np.stack([self.start, self.width]), _BOUND, _FAR)
 
 
 def learn(X: NDArray[np.floating], rows: Rows, how: InputScaling) -> Scale | Embedding:

@@ -14,14 +14,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
 from levelhead.audits import LEAST_ROWS, Contributions
-from levelhead.estimators import _large, _out_of_fold, _preparation
+from levelhead.estimators import _large, _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
+from levelhead.estimators._clock import TIME_LIMIT, VERBOSE, Clock, reporter
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
 from levelhead.estimators._contributions import names, scale_name
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting
 from levelhead.estimators._preparation import Rows, Scale
-from levelhead.estimators._tables import Location, TrainingTable
+from levelhead.estimators._steps import FirstStep, Steps
+from levelhead.estimators._tables import CheckedTable, Location, TrainingTable
 from levelhead.estimators._types import (
     Constraints,
     Contamination,
@@ -51,6 +53,7 @@ _SCALE_ROWS, _MORE_SCALE_ROWS, _VERY_MANY_WRONG = 20, 80, 0.25
 _THREADED_ROWS = 20_000  # with fewer, threads are slower than one thread
 _LARGEST_TARGET = 1e6  # in spreads; labels are clipped here
 _LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, clean ones keep most weight
+_FOLDS_TIME = 0.5  # share of a time limit for the fold models
 _UP_TO_1 = Interval(Real, 0, 1, closed="right")
 
 
@@ -99,10 +102,15 @@ class GCPBoostingRegressor(AuditedRegressor):
         Signs of the effects of columns on the mean, as in scikit-learn: 1 for increasing, −1 for decreasing, 0 for any.
         A dict maps names of columns to signs. Every tree keeps them, on the scale of `target_transform`, and so the
         median does in the units of y. Columns of categories, dates or text take none.
+    time_limit : float or None, default=None
+        Approximate limit of the time of a fit, in seconds. Training then stops with fewer trees, and how many depends
+        on the machine. None is no limit.
     random_state : int, RandomState instance or None, default=None
         Seed. The same seed gives the same model, for any order of the rows and any number of threads.
     n_jobs : int or None, default=-1
         Number of threads; -1 means all cores.
+    verbose : bool or int, default=False
+        Whether to write the progress to standard error.
 
     Attributes
     ----------
@@ -178,8 +186,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         "target_transform": TARGET_TRANSFORM,
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "monotonic_cst": ["array-like", dict, None],
+        "time_limit": TIME_LIMIT,
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
+        "verbose": VERBOSE,
     }
 
     def __init__(
@@ -197,8 +207,10 @@ class GCPBoostingRegressor(AuditedRegressor):
         target_transform: TargetTransform = None,
         categorical_features: Literal["from_dtype"] | Sequence[int | str] | None = "from_dtype",
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        time_limit: float | None = None,
         random_state: Seed = None,
         n_jobs: int | None = -1,
+        verbose: bool | int = False,
     ) -> None:
         self.learning_rate = learning_rate
         self.max_iter = max_iter
@@ -214,6 +226,8 @@ class GCPBoostingRegressor(AuditedRegressor):
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
@@ -239,15 +253,22 @@ class GCPBoostingRegressor(AuditedRegressor):
         self
             The fitted estimator.
         """
+        steps = self._fit_steps(X, y, sample_weight, groups, cv)
+        _steps.first(steps)
+        _steps.finish(steps)
+        return self
+
+    def _fit_steps(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> Steps:
         self._validate_params()
         lightgbm()
-        given = frames.collected(X)
-        X, y, weight = self._checked(given, y, sample_weight, reset=True)
+        clock = Clock(self.time_limit)
+        source = frames.collected(X)
+        X, y, weight = self._checked(source, y, sample_weight, reset=True)
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
         if _large.applies(X, len(y), groups, cv):
-            _large.fit(self, given, y, weight, seed)
-            return self
+            _large.fit(self, source, y, weight, seed)
+            return
         rows = _preparation.arrange(X, y, weight, seed)
         self._row_keys = rows.key
         y = self._unrounded(X, y, rows)
@@ -266,15 +287,18 @@ class GCPBoostingRegressor(AuditedRegressor):
             rounds = partial(
                 growing.grow, inputs, labels, given, table.folds.at(visits), seed=seed, by_fold=learnt.by_fold
             )
-            grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups)
-            weight = given * self._label_weights(labels, grown, calibrated)
+            grown, calibrated = self._learn_from_held_out(labels, rounds, growth, rows.n_groups, clock)
+            wrong = self._wrong(labels, grown, calibrated)
+            if wrong is not None:
+                judged = yield self._first_step(table, grown, wrong)
+                wrong = wrong if judged is None else judged[visits]
+            weight = given * self._label_weights(labels, grown, wrong)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
-        self.mean_forests_ = self._members(inputs, labels, weight, growth, grown.n_passes, seed)
+        self.mean_forests_ = self._members(inputs, labels, weight, growth, grown.n_passes, seed, clock)
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         self.feature_importances_ = self._importances(table, learnt, weight)
         if rows.n_groups >= LEAST_ROWS:
             self._predict_training_rows(learnt.inputs, visits, grown, self._held_out_location(table))
-        return self
 
     def _predict_table(self, X: Table) -> Prediction:
         mean, trees = self._sums(self._inputs(X))
@@ -416,20 +440,23 @@ class GCPBoostingRegressor(AuditedRegressor):
         return Grown(zeros, zeros, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
 
     def _learn_from_held_out(
-        self, labels: FloatArray, grow: Callable[..., Grown], growth: Growth, n_groups: int
+        self, labels: FloatArray, grow: Callable[..., Grown], growth: Growth, n_groups: int, clock: Clock
     ) -> tuple[Grown, FloatArray | None]:
         """Train the fold models; learn calibration and share of wrong labels from their held-out residuals.
 
         Returns the calibrated variances too, or None if the share cannot be estimated.
         """
-        grown = grow(growth=growth)
+        grow = partial(grow, report=reporter(self))
+        grown = grow(growth=growth, clock=clock.part(_FOLDS_TIME))
         z = labels - grown.mean
         if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
             return grown, None
-        calibrated = self._separate(z, self._fold_variance(grown))
-        if self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG:
-            grown = grow(growth=replace(growth, rows_in_scale_leaf=_MORE_SCALE_ROWS))
-            calibrated = self._separate(labels - grown.mean, self._fold_variance(grown))
+        calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
+        many_wrong = self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG
+        if many_wrong:
+            larger = replace(growth, rows_in_scale_leaf=_MORE_SCALE_ROWS)
+            grown = grow(growth=larger, clock=clock.part(_FOLDS_TIME))
+            calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
         return grown, calibrated
 
     def _fold_variance(self, grown: Grown) -> FloatArray:
@@ -437,22 +464,53 @@ class GCPBoostingRegressor(AuditedRegressor):
         variance: FloatArray = self._decoded(grown.mean[None], log_s, grown.shape).variance[0]
         return variance
 
-    def _label_weights(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray:
-        """Weight of each label in the members' trees."""
-        z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
+    def _wrong(self, labels: FloatArray, grown: Grown, calibrated: FloatArray | None) -> FloatArray | None:
+        """Probability that each label is wrong; None if no share of wrong labels was estimated."""
         if self.separation_ is None or calibrated is None:
+            return None
+        return self.separation_.probability(labels - grown.mean, calibrated)
+
+    def _first_step(self, table: TrainingTable, grown: Grown, wrong: FloatArray) -> FirstStep:
+        """What the fold models predict for the labels, before the members are trained."""
+        visits, location = table.rows.index, self._held_out_location(table)
+        mean, variance, quality = np.full((3, len(table.labels)), np.nan)
+        latent = self._latent(
+            self._decoded(grown.mean[None], grown.shape.log_scale(grown.trees), grown.shape), None
+        )
+        mean[visits], variance[visits], quality[visits] = latent.mean, latent.var, 1 - wrong
+        if location is not None:
+            mean, variance = mean + location.mean, variance + location.variance
+        return FirstStep(table.labels, mean, variance, quality)
+
+    def _label_weights(self, labels: FloatArray, grown: Grown, wrong: FloatArray | None) -> FloatArray:
+        """Weight of each label in the members' trees, from the probability that it is wrong."""
+        z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
+        if wrong is None:
             return growing.residual_ratios(z, log_s, alpha).near
-        right = 1 - self.separation_.probability(z, calibrated)
         # Trees fit single labels, so the probability is squared, and outliers get less weight in any case.
-        return right * right * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
+        return (1 - wrong) ** 2 * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
 
     def _members(
-        self, X: Table, labels: FloatArray, weight: FloatArray, growth: Growth, n_passes: int, seed: int
+        self,
+        X: Table,
+        labels: FloatArray,
+        weight: FloatArray,
+        growth: Growth,
+        n_passes: int,
+        seed: int,
+        clock: Clock,
     ) -> list[Forest]:
-        def train(k: int) -> Forest:
-            return growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31)
+        at_once = growth.n_threads == 1 and self.n_members > 1
+        report = reporter(self)
 
-        if growth.n_threads > 1 or self.n_members == 1:
+        def train(k: int) -> Forest:
+            until = clock.part(1.0 if at_once else 1 / (self.n_members - k))
+            callbacks = [growing.report_trees(f"member {k + 1} of {self.n_members}", report)]
+            if until.limited:
+                callbacks.append(growing.stop_at_the_end(until))
+            return growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31, callbacks)
+
+        if not at_once:
             return [train(k) for k in range(self.n_members)]
         with ThreadPoolExecutor(n_threads(self)) as pool:
             return list(pool.map(train, range(self.n_members)))
@@ -492,7 +550,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     def _sums(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of the trees for m, shape (members, rows), and mean sums of those for ln s, shape (rows,)."""
         n_members = len(self.mean_forests_)
-        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self))
+        both = forests.sums([*self.mean_forests_, *self.scale_forests_], X, n_threads(self, len(X)))
         return both[:n_members], both[n_members:].mean(axis=0) if self.scale_forests_ else np.zeros(len(X))
 
     def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
@@ -514,6 +572,10 @@ class GCPBoostingRegressor(AuditedRegressor):
             )
         return X if read else categories.encode(X, self.categories_), read
 
+    def _learn_features(self, X: CheckedTable) -> None:
+        super()._learn_features(X)
+        self.categories_ = {} if X.columns is None else X.columns.categories
+
     def _learnt_columns(self, X: Any) -> Columns | None:
         which = self.categorical_features
         if which is not None and not isinstance(which, str):
@@ -526,9 +588,6 @@ class GCPBoostingRegressor(AuditedRegressor):
                 "'from_dtype', or drop the column"
             )
         return learnt
-
-    def _finite_inputs(self, X: Table) -> Table:
-        return np.asarray(super()._finite_inputs(X), dtype=np.float64)
 
 
 class _Labels(NamedTuple):

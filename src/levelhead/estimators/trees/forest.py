@@ -264,8 +264,8 @@ def _rewritten(block: str, n_features: int) -> str:
         tree |= _sets_of_categories(given, nodes["decision_type"], threshold, n_categorical)
     tree |= _statistics(given, n_leaves)
     # LightGBM reads the shrinkage too, though no prediction needs it.
-    lines = [f"{name}={_written(tree[name])}" for name in _LINES if name in tree]
-    return "\n".join([*lines, "shrinkage=1"])
+    kept = [f"{name}={_written(tree[name])}" for name in _LINES if name in tree]
+    return "\n".join([*kept, "shrinkage=1"])
 
 
 def _statistics(given: dict[str, str], n_leaves: int) -> dict[str, NDArray[Any]]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from levelhead.estimators._clock import Clock, Report
 from levelhead.estimators._out_of_fold import Folds
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.theory import student
@@ -182,12 +183,15 @@ def grow(
     growth: Growth,
     seed: int,
     by_fold: FloatArray | None = None,
+    clock: Clock | None = None,
+    report: Report = lambda text: None,
 ) -> Grown:
-    """Train fold models together until the score on their held-out labels stops improving.
+    """Train fold models together until the score on their held-out labels stops improving, or the time is over.
 
     `y` is scaled to location 0 and spread 1. `by_fold`, of shape (rows, folds), has the labels that each fold model
     learns from, if they differ.
     """
+    clock = clock or Clock()
     targets = y[:, None] if by_fold is None else by_fold
     mean_trees = _mean_trees(X, y, folds, growth, seed, _FIRST_RATE)
     scale_trees = _Trees(growth.scale_parameters(seed, len(y)), mean_trees.booster.train_set, folds)
@@ -211,11 +215,20 @@ def grow(
             best = best._replace(mean=mean, trees=trees, shape=shape, n_passes=k + 1)
         elif (k + 1 - best.n_passes) * _STEPS >= growth.patience:
             break
+        report(f"fold models of trees, round {k + 1} of at most {n_passes}, score {scores[-1]:.4f}")
+        if clock.over:
+            break
     return best._replace(scale_forests=Forest.each(scale_trees.booster, best.n_passes))
 
 
 def finish(
-    X: FloatArray, y: FloatArray, weight: FloatArray, growth: Growth, n_passes: int, seed: int
+    X: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    growth: Growth,
+    n_passes: int,
+    seed: int,
+    callbacks: Sequence[Callable[[Any], None]] = (),
 ) -> Forest:
     """A member: trees for m from all rows, each label with its final weight."""
     lgb = lightgbm()
@@ -225,7 +238,23 @@ def finish(
     )
     n_trees = min(growth.n_trees, round(_FIRST_RATE * _STEPS * n_passes))
     # Without this, LightGBM would write and read all trees once more.
-    return Forest.of(lgb.train(parameters, table, n_trees, keep_training_booster=True), n_trees)
+    booster = lgb.train(parameters, table, n_trees, callbacks=list(callbacks), keep_training_booster=True)
+    return Forest.of(booster, booster.current_iteration())
+
+
+def stop_at_the_end(clock: Clock) -> Callable[[Any], None]:
+    """A callback of LightGBM that ends the training when the time is over."""
+
+    def stop(environment: Any) -> None:
+        if clock.over:
+            raise lightgbm().callback.EarlyStopException(environment.iteration, [])
+
+    return stop
+
+
+def report_trees(name: str, report: Report) -> Callable[[Any], None]:
+    """A callback of LightGBM that reports the number of trees."""
+    return lambda at: report(f"{name}, tree {at.iteration + 1} of at most {at.end_iteration}")
 
 
 class _Trees:

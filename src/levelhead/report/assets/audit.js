@@ -5,6 +5,7 @@ levelhead.pending.push((async () => {
   const names = Object.keys(audit.columns);
   const columns = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await levelhead.unpack(audit.columns[name])])));
   const { given, predicted, std, p, verdict, place, alpha } = columns;
+  const lineAt = columns.line ?? place; // of a part of a larger table, rows have other numbers than lines
   const n = given.length, table = audit.table;
   /* In units of the noise, on the scale on which the labels were judged. */
   const z = columns.z ? (label) => columns.z[label] : (label) => (given[label] - predicted[label]) / std[label];
@@ -21,7 +22,7 @@ levelhead.pending.push((async () => {
     if (detail.shown >= 0) detail.show(detail.shown);
   }
   function cells(label) {
-    const line = lines?.[place[label]];
+    const line = lines?.[lineAt[label]];
     return line ? JSON.parse(line) : null;
   }
   const nameOf = (label) => (table?.id == null ? "" : cells(label)?.[table.id] ?? "");
@@ -38,17 +39,16 @@ levelhead.pending.push((async () => {
   // ---------------------------------------------------------------- the grid
   const collator = new Intl.Collator("en", { numeric: true });
   const number = (key, title, value, text, more = {}) => ({ key, title, value, text, number: true, ...more });
+  const expected = (l) => `${format.withNoise(predicted[l], std[l])} ± ${format.withNoise(std[l], std[l])}`;
   const shownColumns = [
-    number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .7fr)", narrow: "minmax(0, .62fr)" }),
-    table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true },
-    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.4rem, 1fr)", narrow: "minmax(0, 1.1fr)" }),
-    number("predicted", "Expected", (l) => predicted[l], (l) => format.number(predicted[l]), { width: "minmax(5.2rem, 1fr)", narrow: "minmax(0, 1.1fr)" }),
-    number("std", "± std", (l) => std[l], (l) => format.short(std[l]), { wide: true, width: "minmax(0, .8fr)" }),
-    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(0, .7fr)" }),
-    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.4rem, .9fr)" }),
-    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(0, 1.5fr)" } : null,
-    alpha && number("alpha", "α", (l) => alpha[l], (l) => format.short(alpha[l]), { wide: true, width: "minmax(0, .8fr)" }),
-    { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: () => "", width: "7rem", narrow: "7.1rem" },
+    number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .5fr)", narrow: "minmax(0, .5fr)" }),
+    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.2rem, .8fr)", narrow: "minmax(0, .9fr)" }),
+    number("predicted", "Expected", (l) => predicted[l], expected, { width: "minmax(7.6rem, 1fr)", narrow: "minmax(0, 1.4fr)" }),
+    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(3.2rem, .5fr)" }),
+    number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.8rem, .6fr)" }),
+    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(0, 1.6fr)" } : null,
+    table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true, width: "minmax(3.5rem, .7fr)" },
+    { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: (l) => decisionOf(l)?.kind ?? "", width: "10.4rem", narrow: "7.1rem" },
   ].filter(Boolean);
   let order = { key: "suspicion", down: true };
 
@@ -69,7 +69,7 @@ levelhead.pending.push((async () => {
     if (!query) return () => true;
     if (lines) lowered ??= lines.map((line) => line.toLowerCase());
     const text = JSON.stringify(query).slice(1, -1);
-    return (l) => rowOf(l) === query || (lowered?.[place[l]] ? lowered[place[l]].includes(text) : String(given[l]).includes(query));
+    return (l) => rowOf(l) === query || (lowered?.[lineAt[l]] ? lowered[lineAt[l]].includes(text) : String(given[l]).includes(query));
   }
   function filtered() {
     const wanted = SHOWN[byId("show").value], side = SIDES[byId("side").value], decided = byId("decided").value;
@@ -118,7 +118,7 @@ levelhead.pending.push((async () => {
     const was = decisionOf(label);
     if (kind === "clear" || (was?.kind === kind && value === undefined)) decisions.change([label], () => null);
     else if (kind === "fix" && was?.kind === "fix") decisions.amend(label, { kind, value });
-    else if (kind === "fix") decisions.change([label], () => ({ kind, value: value ?? detail.suggested(label) ?? Number(predicted[label].toPrecision(5)) }));
+    else if (kind === "fix") decisions.change([label], () => ({ kind, value: value ?? detail.suggested(label) ?? format.rounded(predicted[label], std[label]) }));
     else decisions.change([label], () => ({ kind }));
     detail.refresh(label);
     update();
@@ -158,7 +158,7 @@ levelhead.pending.push((async () => {
   }
 
   // ---------------------------------------------------------------- one label
-  const inputs = table ? table.names.map((_, at) => at).filter((at) => at !== table.target && at !== table.id) : [];
+  const inputs = table ? table.inputs : [];
   const detail = levelhead.makeDetail(byId("detail"),
     { given, predicted, std, p, verdict, z, findings, cells, rowOf, nameOf, neighbours, table, inputs, target: audit.target },
     decisionOf, { decide, choose: chooseAnywhere, leave: () => byId("grid").focus({ preventScroll: true }) });
@@ -210,7 +210,7 @@ levelhead.pending.push((async () => {
   });
 
   // ---------------------------------------------------------------- downloads
-  const file = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "audit";
+  const file = audit.file;
   function downloadDecisions() {
     const head = ["row", ...(table?.id == null ? [] : [table.names[table.id]]), "given_label", "predicted_label", "std", "z", "p_outlier", "decision", "new_label", "column"];
     const rows = [...decisions.made].sort(([a], [b]) => place[a] - place[b]).map(([l, { kind, value }]) =>
@@ -238,6 +238,21 @@ levelhead.pending.push((async () => {
     }
     levelhead.csv.download(`${file}-cleaned.csv`, out);
   }
+
+  // ---------------------------------------------------------------- print
+  /* The grid holds only the visible rows; on paper, a table shows all of them, with its header on every page. */
+  const MOST_PRINTED = 1000;
+  function printedTable() {
+    const h = levelhead.element, labels = Array.from(grid.labels.subarray(0, MOST_PRINTED));
+    const cell = (column, text) => h("td", { class: column.number ? "number" : null }, text);
+    const head = h("tr", {}, ...shownColumns.map((column) => h("th", { scope: "col", class: column.number ? "number" : null }, column.title)));
+    const rows = labels.map((label) => h("tr", {}, ...shownColumns.map((column) => cell(column, column.text(label)))));
+    const left = grid.labels.length - labels.length;
+    return [h("table", { class: "plain" }, h("thead", {}, head), h("tbody", {}, ...rows)),
+      left ? h("p", {}, `${format.count(left)} further labels are not printed.`) : ""];
+  }
+  addEventListener("beforeprint", () => byId("printed").replaceChildren(...printedTable()));
+  addEventListener("afterprint", () => byId("printed").replaceChildren());
 
   // ---------------------------------------------------------------- kinds and segments
   function fillFilter(name, options) {

@@ -10,6 +10,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
   const WORDS = ["fully trusted", "in doubt", "flagged"];
   const TYPOS = [["÷ 10", 0.1], ["÷ 100", 0.01], ["÷ 1000", 0.001], ["× 10", 10], ["× 100", 100], ["× 1000", 1000], ["sign changed", -1]];
   let shown = -1;
+  const noisy = (value, label) => format.withNoise(value, data.std[label]);
 
   /* Corrections to offer: the likely error, then typing errors whose corrected value is within three standard deviations. */
   function typos(label) {
@@ -23,7 +24,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
 
   function summary(label) {
     const z = data.z(label), far = format.z(Math.abs(z));
-    return `Given ${format.exact(data.given[label])}; expected ${format.number(data.predicted[label])} ± ${format.short(data.std[label])}. ` +
+    return `Given ${format.exact(data.given[label])}; expected ${noisy(data.predicted[label], label)} ± ${noisy(data.std[label], label)}. ` +
       `This is ${far} standard deviations too ${z > 0 ? "high" : "low"}; the probability that it is wrong is ${format.chance(data.p[label])}.`;
   }
 
@@ -87,7 +88,7 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     drawing.append(svg("path", { d: `M${at - 6} 23l12 12m0 -12l-12 12`, stroke: "var(--red)", "stroke-width": 2.6, "stroke-linecap": "round" }));
     const anchor = (place) => (place < 90 ? "start" : place > WIDTH - 90 ? "end" : "middle");
     const nudged = (place) => (place < 90 ? place - 8 : place > WIDTH - 90 ? place + 8 : place);
-    drawing.append(svg("text", { x: nudged(x(predicted[label])), y: 12, "text-anchor": anchor(x(predicted[label])) }, `expected ${format.number(predicted[label])}`));
+    drawing.append(svg("text", { x: nudged(x(predicted[label])), y: 12, "text-anchor": anchor(x(predicted[label])) }, `expected ${noisy(predicted[label], label)}`));
     drawing.append(svg("text", { x: nudged(at), y: 58, "text-anchor": anchor(at) }, `given ${format.exact(given[label])}`));
     return drawing;
   }
@@ -100,11 +101,11 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
     const rows = found.moved.map(([name, cell, value]) => {
       const bar = h("span", { class: `moved ${value > 0 ? "up" : "down"}` });
       bar.style.width = `${(100 * Math.abs(value)) / largest}%`;
-      return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, cell), h("td", { class: "number" }, (value > 0 ? "+" : "") + format.short(value)), h("td", { class: "bar" }, bar));
+      return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, cell), h("td", { class: "number" }, (value > 0 ? "+" : "") + noisy(value, label)), h("td", { class: "bar", "aria-hidden": "true" }, bar));
     });
-    const head = ["input", "value", "moves it by", ""].map((text) => h("th", { scope: "col" }, text));
-    return h("details", { class: "why", open: "" }, h("summary", {}, `Why is ${format.number(found.expected)} expected?`),
-      h("p", { class: "explanation" }, `The mean expectation of trusted rows is ${format.number(found.usual)}.`),
+    const head = ["input", "value", "moves it by"].map((text) => h("th", { scope: "col" }, text));
+    return h("details", { class: "why", open: "" }, h("summary", {}, `Why is ${noisy(found.expected, label)} expected?`),
+      h("p", { class: "explanation" }, `The mean of the expected labels of trusted rows is ${noisy(found.usual, label)}.`),
       h("div", { class: "scroller" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
   }
 
@@ -114,12 +115,13 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
   }
 
   function neighbourRow(label, self) {
-    const name = data.nameOf(label), row = data.rowOf(label) + (name ? ` (${name})` : "");
+    const row = data.rowOf(label);
     const head = self ? row : h("button", { type: "button", onclick: () => events.choose(label) }, row);
-    const numbers = [format.exact(data.given[label]), format.number(data.predicted[label])];
+    const numbers = [format.exact(data.given[label]), noisy(data.predicted[label], label)];
     return h("tr", self ? { class: "self" } : { "data-near": label, onclick: () => events.choose(label) },
       h("th", { scope: "row" }, head), ...numbers.map((text) => h("td", { class: "number" }, text)), h("td", {}, WORDS[data.verdict[label]]),
-      ...(cellsOf(label) ?? []).map((text, at) => h("td", { class: !self && differs(text, at) ? "differs" : null }, text)));
+      ...(cellsOf(label) ?? []).map((text, at) => h("td", { class: !self && differs(text, at) ? "differs" : null }, text)),
+      ...(data.table?.id == null ? [] : [h("td", {}, data.nameOf(label))]));
   }
 
   /* Whether a cell differs from that of the row in question: by a quarter of the standard deviation, or as text. */
@@ -132,7 +134,8 @@ levelhead.makeDetail = (element, data, decisionOf, events) => {
 
   function neighbours(label, near) {
     const names = cellsOf(label) ? data.inputs.map((place) => data.table.names[place]) : [];
-    const header = ["row", data.target, "expected", "verdict", ...names].map((text) => h("th", { scope: "col" }, text));
+    const identity = data.table?.id == null ? [] : [data.table.names[data.table.id]];
+    const header = ["row", data.target, "expected", "verdict", ...names, ...identity].map((text) => h("th", { scope: "col" }, text));
     const rows = [neighbourRow(label, true), ...near.map((other) => neighbourRow(other, false))];
     return h("div", { class: "scroller near", tabindex: "0", role: "region", "aria-label": "This row and its nearest neighbours" },
       h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ...header)), h("tbody", {}, ...rows)));

@@ -12,7 +12,20 @@ levelhead.format = (() => {
     if (size !== 0 && (size < 1e-4 || size >= 1e10)) return x.toExponential(3).replace("-", "−");
     return form.format(x).replace("-", "−");
   };
+  /* The power of ten of the last digit that a standard deviation leaves meaningful: two digits of it are kept. */
+  const lastDigit = (std) => (std > 0 && Number.isFinite(std) ? Math.floor(Math.log10(std)) - 1 : null);
+  const rounded = (x, std) => {
+    const digit = lastDigit(std);
+    if (digit === null || digit < -12) return Number(x.toPrecision(5));
+    return digit < 0 ? Number(x.toFixed(-digit)) : Math.round(x / 10 ** digit) * 10 ** digit;
+  };
+  const withNoise = (x, std) => {
+    const digit = lastDigit(std), decimals = digit === null ? -1 : Math.max(0, -digit);
+    if (decimals < 0 || decimals > 12 || !Number.isFinite(x) || Math.abs(x) >= 1e10) return tidy(x, plain);
+    return (rounded(x, std) + 0).toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace("-", "−");
+  };
   return {
+    rounded, withNoise,
     number: (x) => tidy(x, plain),
     short: (x) => tidy(x, short),
     cell: (x) => tidy(x, seven),
@@ -35,8 +48,8 @@ levelhead.element = (tag, properties = {}, ...children) => {
 };
 
 levelhead.choiceButtons = (h, long) => ["keep", "fix", "drop"].map((kind) =>
-  h("button", { type: "button", "data-decision": kind, "aria-pressed": "false", tabindex: long ? null : "-1", title: kind },
-    long ? kind[0].toUpperCase() + kind.slice(1) : kind[0].toUpperCase()));
+  h("button", { type: "button", "data-decision": kind, "aria-pressed": "false", tabindex: long ? null : "-1", title: kind, "aria-label": kind },
+    kind[0].toUpperCase(), h("span", { class: long ? null : "wide-only" }, kind.slice(1))));
 
 /*
 columns: [{key, title, text(label), value(label), number, wide, width}]

@@ -137,6 +137,23 @@ const levelhead = (() => {
     }
   }
 
+  /* On paper: light colours, all figures, the width of a page; afterwards all as before. */
+  function initPrint() {
+    let theme;
+    addEventListener("beforeprint", () => {
+      theme = root.dataset.theme;
+      root.dataset.theme = "light";
+      root.dataset.printing = "yes";
+      for (const details of document.querySelectorAll(".remarks")) details.open = true;
+      if (window.Plotly) for (const figure of figures.values()) draw(figure);
+    });
+    addEventListener("afterprint", () => {
+      if (theme === undefined) delete root.dataset.theme; else root.dataset.theme = theme;
+      delete root.dataset.printing;
+      redrawAll();
+    });
+  }
+
   /* Resolves when there was no input for a moment. */
   function whenIdle() {
     const MOMENT = 400, LONGEST = 3000, TOUCHES = ["pointerdown", "keydown", "wheel"];
@@ -188,5 +205,6 @@ const levelhead = (() => {
 
   initFigures();
   initTheme();
+  initPrint();
   return { memory, unpack, unpackText, json, overlay, zoom, onPoint, start, pending };
 })();

@@ -67,6 +67,11 @@ class Column:
     def _codes(self) -> dict[Level, float]:
         return {level: float(k) for k, level in enumerate(self.levels)}
 
+    def _code(self, value: Any) -> float:
+        if type(value) is str:  # by far the most frequent case
+            return self._codes.get(value, UNKNOWN)
+        return np.nan if value is None else self._codes.get(_level(value, self.name), UNKNOWN)
+
     @classmethod
     def learn(cls, cells: Cells, *, category: bool = False) -> "Column":
         """Learn what a column holds.
@@ -112,10 +117,7 @@ class Column:
             Numbers, days since 1970, codes of levels (−1 for an unknown one) or hashes of text; NaN where missing.
         """
         if self.kind == "category":
-            code = self._codes
-            known = (
-                np.nan if v is None else code.get(_level(v, self.name), UNKNOWN) for v in _as_objects(cells)
-            )
+            known = map(self._code, _as_objects(cells))
             return np.fromiter(known, dtype=np.float64, count=len(cells.values))
         if self.kind == "text":
             hashes = (np.nan if v is None else _hash(_level(v, self.name)) for v in _as_objects(cells))

@@ -45,7 +45,7 @@ class Feature(NamedTuple):
     values: FloatArray
 
 
-def _phase(period: float, start: float = 0.0) -> Callable[[FloatArray], FloatArray]:
+def _phase(period: float, start: float) -> Callable[[FloatArray], FloatArray]:
     """The part of a period that has passed, from 0 to 1."""
 
     def passed(days: FloatArray) -> FloatArray:
@@ -69,7 +69,10 @@ def _number_of(phase: Callable[[FloatArray], FloatArray]) -> Compute:
     return lambda days, _: phase(days)
 
 
-_PHASES = {"season": _phase(_YEAR), "week": _phase(_WEEK, _FIRST_WEEKDAY), "clock": _phase(1.0)}
+PHASES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {"season": (_YEAR, 0.0), "week": (_WEEK, _FIRST_WEEKDAY), "clock": (1.0, 0.0)}
+)  # period and start, in days
+_PHASES = {name: _phase(*times) for name, times in PHASES.items()}
 FEATURES: Mapping[str, Compute] = MappingProxyType(
     {
         "number": lambda x, fill: np.where(np.isnan(x), fill[0], x),

@@ -1,0 +1,21 @@
+"""Calibrates held-out variances and separates wrong labels from clean ones; codes for missing labels take no part."""
+
+import numpy as np
+
+from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
+from levelhead.estimators._types import FloatArray
+from levelhead.prediction.calibration import Calibration, calibrate
+from levelhead.tables.missing import label_codes
+
+
+def calibrated_separation(
+    y: FloatArray, mean: FloatArray, variance: FloatArray, contamination: float | None = None
+) -> tuple[Calibration, ContaminationEstimate]:
+    """Learn from labels and predictions that have not seen them, on the scale on which the model learns."""
+    z = y - mean
+    measured = ~np.isin(y, label_codes(y, z / np.sqrt(variance)))
+    z, variance = z[measured], variance[measured]
+    calibration = calibrate(z, variance)
+    return calibration, estimate_contamination(
+        z, calibration(variance), contamination=contamination, core="student"
+    )

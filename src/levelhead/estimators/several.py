@@ -1,0 +1,290 @@
+"""Several targets: one model for each, with the same folds."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.model_selection import PredefinedSplit
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from levelhead import metrics
+from levelhead.audits.multiple import MultiAudit
+from levelhead.estimators import _large
+from levelhead.estimators._inputs import explained
+from levelhead.estimators._out_of_fold import Splitting, assign, fit_parameters
+from levelhead.estimators._preparation import arrange
+from levelhead.estimators._types import Constraints, FloatArray, Weights
+from levelhead.estimators.automatic import AutoRegressor
+from levelhead.prediction import Interval, Prediction
+from levelhead.prediction.multiple import MultiPrediction
+from levelhead.tables.encoding import frames
+from levelhead.tables.encoding.columns import Columns
+
+_FOLDS = 5
+_LEAST_ROWS = 30  # with fewer, each model chooses its folds
+
+
+class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Several targets: one model for each, with the same folds.
+
+    A label that is wrong in one target does not count as wrong in the others, because every target has a model of its
+    own. Rows with equal inputs fall into one fold, and each row is held out by the fold models of all targets at once:
+    the audits of a row are comparable. Labels of one target, as in any other regressor, may have one dimension.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        The estimator of each target; it is cloned, not changed. None is `AutoRegressor()`.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The fitted estimators, one for each target.
+    targets_ : list of str
+        Names of the targets: the columns of y, if it was a frame, or their numbers.
+    contamination_ : ndarray of shape (n_targets,)
+        Share of wrong labels of each target.
+    oof_prediction_ : MultiPrediction
+        Out-of-fold predictions of the training rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean of the importances of the targets.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from levelhead import GCPRegressor, MultiTargetRegressor
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> model = MultiTargetRegressor(GCPRegressor(max_iter=20, random_state=0)).fit(X, X @ [[1, 2], [3, 4]])
+    >>> model.predict(X[:3]).shape
+    (3, 2)
+    """
+
+    _parameter_constraints: ClassVar[Constraints] = {"estimator": [HasMethods(["fit", "predict"]), None]}
+    estimators_: list[Any]
+    targets_: list[str]
+    _flat: bool  # whether y had one dimension
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
+    ) -> Self:
+        """Fit one model for each target.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        y : array-like or frame of shape (n_samples, n_targets) or (n_samples,)
+            Labels, some of which may be wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together: they fall into one fold.
+        cv : int, splitter or iterable, default=None
+            Folds, as in scikit-learn. By default, they depend on the inputs, or on `groups`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if y is None:
+            raise ValueError("MultiTargetRegressor requires y to be passed, but the target y is None")
+        self.targets_ = target_names(y)
+        with explained(X, y):
+            X = self._taken(X, reset=True)
+            labels = np.asarray(
+                _check_y(y, multi_output=True, y_numeric=True, estimator=self), dtype=np.float64
+            )
+            check_consistent_length(X, labels)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._flat = labels.ndim == 1
+        if groups is None and cv is None:
+            cv = _shared_folds(X, len(labels))
+        base = AutoRegressor() if self.estimator is None else self.estimator
+        given = fit_parameters(base, sample_weight=sample_weight, groups=groups, cv=cv)
+        columns = labels.reshape(len(labels), -1).T
+        self.estimators_ = [clone(base).fit(X, column, **given) for column in columns]
+        return self
+
+    def _taken(self, X: Any, *, reset: bool) -> Any:
+        """A frame as it is, anything else as an array; the columns are checked."""
+        X = frames.collected(X)
+        if frames.library(X) is None:
+            return validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
+        return validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict the means of the clean labels.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        ndarray of the shape of y, or a tuple of two
+            Means; with `return_std=True`, means and standard deviations.
+        """
+        prediction = self.predict_dist(X)
+        mean = self._shaped(prediction.mean)
+        return (mean, self._shaped(prediction.std)) if return_std else mean
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if self._flat else values
+
+    def predict_dist(self, X: Any) -> MultiPrediction:
+        """Predict the distribution of the clean label of every target and row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        MultiPrediction
+            One prediction for each target.
+        """
+        check_is_fitted(self, "estimators_")
+        X = self._taken(X, reset=False)
+        return self._joined([metrics.predict_dist(model, X) for model in self.estimators_])
+
+    def _joined(self, predictions: list[Prediction]) -> MultiPrediction:
+        return MultiPrediction(tuple(predictions), tuple(self.targets_))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
+        """Predict central intervals of every target.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        coverage : float, default=0.9
+            Probability that the interval of a target holds its clean label.
+
+        Returns
+        -------
+        Interval
+            Lower and upper ends, of the shape of y.
+        """
+        ends = self.predict_dist(X).interval(coverage)
+        return Interval(self._shaped(ends.lower), self._shaped(ends.upper))
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> float:
+        """Mean over the targets of robust R², `levelhead.metrics.robust_r2`.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples, n_targets) or (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of at least 0.
+
+        Returns
+        -------
+        float
+            1 for perfect predictions, 0 for the constant medians.
+        """
+        mean = self.predict_dist(X).mean
+        labels = self._labels(y, len(mean))
+        pairs = zip(labels.T, mean.T, strict=True)
+        return float(np.mean([metrics.robust_r2(a, b, sample_weight=sample_weight) for a, b in pairs]))
+
+    def _labels(self, y: ArrayLike, n: int) -> FloatArray:
+        given = np.asarray(y, dtype=np.float64)
+        labels = given[:, None] if given.ndim == 1 else given
+        needed = (n, len(self.estimators_))
+        if labels.shape != needed:
+            raise ValueError(f"y has shape {given.shape}; needed are labels of shape {needed}")
+        return labels
+
+    def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> MultiAudit:
+        """Judge which labels are wrong.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples, n_targets) or (n_samples,)
+            Labels.
+        false_alarm_rate : float, default=0.05
+            Expected share of false alarms among flagged labels.
+
+        Returns
+        -------
+        MultiAudit
+            A verdict on each label of each target.
+        """
+        check_is_fitted(self, "estimators_")
+        X = self._taken(X, reset=False)
+        labels = self._labels(y, X.shape[0])
+        audits = (model.audit(X, labels[:, k], false_alarm_rate) for k, model in enumerate(self.estimators_))
+        return MultiAudit(tuple(audits), tuple(self.targets_))
+
+    @property
+    def oof_prediction_(self) -> MultiPrediction:
+        """Out-of-fold predictions of the training rows."""
+        check_is_fitted(self, "estimators_")
+        return self._joined([model.oof_prediction_ for model in self.estimators_])
+
+    @property
+    def contamination_(self) -> FloatArray:
+        """Share of wrong labels of each target."""
+        check_is_fitted(self, "estimators_")
+        return np.array([model.contamination_ for model in self.estimators_])
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Mean of the importances of the targets."""
+        check_is_fitted(self, "estimators_")
+        return np.asarray(np.mean([model.feature_importances_ for model in self.estimators_], axis=0))
+
+
+def target_names(y: Any) -> list[str]:
+    """Names of the targets: columns of a frame, or numbers from 1."""
+    if hasattr(y, "columns"):
+        return [str(name) for name in y.columns]
+    shape = np.asarray(y).shape
+    n_targets = shape[1] if len(shape) == 2 else 1
+    return [f"target {k + 1}" for k in range(n_targets)]
+
+
+def _shared_folds(X: Any, n: int) -> PredefinedSplit | None:
+    """Folds by the inputs alone, the same for all targets; None for few rows and for tables that are sampled."""
+    if n < _LEAST_ROWS or n > _large.LARGE_ROWS:
+        return None
+    framed = frames.library(X) is not None
+    table = Columns.learn(X).table(X) if framed else np.asarray(X, dtype=np.float64)
+    nothing = np.zeros(n)
+    rows = arrange(table, nothing, None, 0)
+    if rows.n_groups < _FOLDS:
+        return None
+    return PredefinedSplit(assign(rows, _FOLDS, Splitting(), table, nothing).of_row)

@@ -1,0 +1,44 @@
+"""The manual can be searched when it is opened from disk, without a network connection."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONFIG = f"""
+site_name: small
+use_directory_urls: false
+theme: {{name: material, font: false}}
+plugins: [search, offline]
+hooks: ["{ROOT}/docs/hooks/offline.py"]
+"""
+
+
+def test_search_works_from_disk(tmp_path: Path) -> None:
+    pytest.importorskip("material")
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    (tmp_path / "mkdocs.yml").write_text(CONFIG)
+    page = tmp_path / "docs" / "howto" / "audit.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Audit\n\nThe share of wrong labels is called contamination.\n")
+    (tmp_path / "docs" / "index.md").write_text("# Home\n")
+    (tmp_path / "docs" / "assets").mkdir()
+    shutil.copy(ROOT / "docs" / "assets" / "iframe-worker.js", tmp_path / "docs" / "assets")
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=tmp_path, check=True)
+    for written in (tmp_path / "site").rglob("*.html"):
+        assert "unpkg.com" not in written.read_text("utf-8")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        opened = browser.new_context(offline=True).new_page()
+        opened.goto((tmp_path / "site" / "howto" / "audit.html").as_uri())
+        opened.keyboard.press("/")
+        opened.keyboard.type("contamination")
+        opened.wait_for_selector(".md-search-result__item", timeout=60_000)
+        assert opened.locator(".md-search-result__item").count() == 1
+        browser.close()

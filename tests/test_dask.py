@@ -1,0 +1,181 @@
+"""Dask data frames on a cluster of two processes, one of which may end at any time."""
+
+import doctest
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+for package in ("lightgbm", "pandas", "pyarrow", "dask.dataframe", "distributed"):
+    pytest.importorskip(package)
+
+import dask
+import dask.dataframe as dd
+import pandas as pd
+from distributed import Client, LocalCluster
+
+import levelhead.dask
+from levelhead import GCPBoostingRegressor, load, save
+from levelhead.dask import DaskRegressor
+from levelhead.large import LargeTable, audit_table
+
+pytestmark = [pytest.mark.compiled, pytest.mark.slow]
+N, SAMPLE = 6000, 1500
+COLUMNS = ["a", "b", "c"]
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(RNG.normal(size=(N, 3)), columns=COLUMNS)
+CLEAN = (2 * np.sin(2 * TABLE["a"]) + TABLE["b"].abs()).to_numpy()
+WRONG = RNG.random(N) < 0.05
+TABLE["y"] = CLEAN + 0.2 * RNG.normal(size=N) + np.where(WRONG, RNG.choice([-5.0, 5.0], N), 0.0)
+ESTIMATOR = GCPBoostingRegressor(max_iter=80, random_state=0, n_jobs=1)
+
+
+def unfitted():
+    return DaskRegressor(ESTIMATOR, sample_rows=SAMPLE)
+
+
+def lazy(partitions):
+    ddf = dd.from_pandas(TABLE, npartitions=partitions)
+    return ddf[COLUMNS], ddf["y"]
+
+
+def until(happened, seconds=60):
+    end = time.monotonic() + seconds
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def client():
+    settings = {"distributed.comm.timeouts.connect": "60s", "distributed.scheduler.allowed-failures": 5}
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def fitted(client):
+    return unfitted().fit(*lazy(3))
+
+
+def test_the_example_in_the_docstring():
+    assert doctest.testmod(levelhead.dask).failed == 0
+
+
+def test_verdicts_do_not_depend_on_partitions_and_are_those_of_one_process(fitted, client, tmp_path):
+    one = fitted.audit(*lazy(3)).compute()
+    other = unfitted().fit_judge(*lazy(7)).audit(*lazy(7)).compute()
+    pd.testing.assert_frame_equal(one, other)
+    TABLE.to_parquet(tmp_path / "table.parquet")
+    table = LargeTable(tmp_path / "table.parquet", "y", sample_rows=SAMPLE, piece_rows=1000)
+    alone = np.concatenate([part.audit.is_label_issue for part in audit_table(table, ESTIMATOR).pieces()])
+    assert (alone == one["is_label_issue"].to_numpy()).mean() > 0.999
+    assert WRONG[one["is_label_issue"]].mean() > 0.85
+    assert one["is_label_issue"][WRONG].mean() > 0.85
+    assert (one.index == TABLE.index).all()
+
+
+def test_results_are_lazy_and_trees_learn_from_all_rows(fitted, tmp_path):
+    X, y = lazy(3)
+    predicted, verdicts = fitted.predict_dist(X), fitted.audit(X, y)
+    for frame in (predicted, verdicts):
+        assert isinstance(frame, dd.DataFrame)
+        assert frame.npartitions == 3
+        computed = frame.compute()
+        assert list(computed.columns) == list(frame.columns)
+        assert (computed.dtypes == frame.dtypes).all()
+    means = predicted.compute()["mean"].to_numpy()
+    errors = [np.sqrt(np.mean((m - CLEAN) ** 2)) for m in (means, fitted.judge_.predict(TABLE[COLUMNS]))]
+    assert errors[0] < 0.9 * errors[1]
+    again = load(save(fitted.model_, tmp_path / "model"), n_jobs=1)
+    np.testing.assert_array_equal(again.predict(TABLE[COLUMNS]), means)
+
+
+def ending_part(part, folder, at):
+    """End the process of the worker when a partition is read for the n-th time."""
+    with open(os.path.join(folder, "reads"), "ab") as file:
+        file.write(b".")
+        reads = file.tell()
+    if reads == at:
+        os._exit(1)
+    return part
+
+
+@pytest.mark.parametrize("at", [2, 5, 8])
+def test_a_worker_that_ends_while_rows_are_read_is_replaced(client, fitted, tmp_path, at):
+    ddf = dd.from_pandas(TABLE, npartitions=3)
+    dying = ddf.map_partitions(ending_part, str(tmp_path), at, meta=ddf._meta)
+    verdicts = unfitted().fit_judge(dying[COLUMNS], dying["y"]).audit(dying[COLUMNS], dying["y"]).compute()
+    assert (tmp_path / "reads").stat().st_size > at
+    pd.testing.assert_frame_equal(verdicts, fitted.audit(*lazy(3)).compute())
+
+
+def test_training_starts_again_if_a_worker_ends(client):
+    def end_one():
+        training = []
+
+        def begun():
+            training[:] = [
+                worker
+                for worker, tasks in client.processing().items()
+                if any("_train_part" in str(t) for t in tasks)
+            ]
+            return training
+
+        until(begun, 120)
+        ended.extend(training[:1])
+        if training:
+            os.kill(client.run(os.getpid, workers=training[:1])[training[0]], signal.SIGKILL)
+
+    ended: list[str] = []
+    thread = threading.Thread(target=end_one)
+    thread.start()
+    estimator = GCPBoostingRegressor(max_iter=300, learning_rate=0.02, random_state=0, n_jobs=1)
+    model = DaskRegressor(estimator, sample_rows=SAMPLE).fit(*lazy(3))
+    thread.join()
+    assert ended
+    assert np.sqrt(np.mean((model.model_.predict(TABLE[COLUMNS]) - CLEAN) ** 2)) < 0.3
+
+
+def test_the_command_line_judges_pieces_on_a_cluster(client, tmp_path):
+    TABLE.to_parquet(tmp_path / "table.parquet")
+    settings = ("-t", "y", "--estimator", "trees", "--scale", "linear", "--members", "1", "--memory", "1MB")
+    for out, more in (("alone", ()), ("many", ("--dask", client.scheduler.address))):
+        command = [sys.executable, "-m", "levelhead", "audit", tmp_path / "table.parquet", *settings]
+        ran = subprocess.run(
+            [*command, "-o", tmp_path / out, *more], capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+    one, two = (pd.read_parquet(tmp_path / out / "labels.parquet") for out in ("alone", "many"))
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_an_address_without_a_scheduler_is_refused(tmp_path):
+    TABLE.head(100).to_csv(tmp_path / "table.csv", index=False)
+    command = [sys.executable, "-m", "levelhead", "audit", tmp_path / "table.csv", "-t", "y"]
+    where = ("--dask", "tcp://127.0.0.1:1", "-o", tmp_path / "out")
+    ran = subprocess.run([*command, *where], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "there is no Dask scheduler at tcp://127.0.0.1:1" in ran.stderr
+
+
+def test_mistakes_are_explained(client):
+    X, y = lazy(3)
+    with pytest.raises(ValueError, match="3 partitions and y 2"):
+        unfitted().fit(X, lazy(2)[1])
+    with pytest.raises(ValueError, match="at least 30"):
+        unfitted().fit(*(part.partitions[0].head(10, compute=False) for part in (X, y)))
+    holes = TABLE.assign(y=TABLE["y"].where(TABLE.index != 77))
+    ddf = dd.from_pandas(holes, npartitions=2)
+    with pytest.raises(ValueError, match="at row 77"):
+        unfitted().fit(ddf[COLUMNS], ddf["y"])
