@@ -124,7 +124,8 @@ def speed_factor(nu: ArrayLike, sigma: ArrayLike) -> FloatArray:
         κ > 1; it tends to 1 as ν → ∞.
     """
     nu, sigma = np.asarray(nu, dtype=np.float64), np.asarray(sigma, dtype=np.float64)
-    return (1 + 1 / nu) ** 2 + (sigma / (nu * (nu + 1))) ** 2
+    kappa: FloatArray = (1 + 1 / nu) ** 2 + (sigma / (nu * (nu + 1))) ** 2
+    return kappa
 
 
 def rates(
@@ -157,7 +158,7 @@ def rates(
     root = np.ones(3)
     if nu is not None:
         root[2] = np.sqrt(speed_factor(nu, sigma))
-    return np.linalg.eigvalsh(root[:, None] * second * root)
+    return np.asarray(np.linalg.eigvalsh(root[:, None] * second * root), dtype=np.float64)
 
 
 def risk_hessian(p_c: ContaminatedPopulation, m: float, alpha: float, sigma: float) -> FloatArray:
@@ -186,7 +187,8 @@ def risk_hessian(p_c: ContaminatedPopulation, m: float, alpha: float, sigma: flo
         for k, step in enumerate(np.diag(steps))
     ]
     found = np.stack(columns, axis=1)
-    return (found + found.T) / 2
+    symmetric: FloatArray = (found + found.T) / 2
+    return symmetric
 
 
 def _gradient(p_c: ContaminatedPopulation, at: FloatArray) -> FloatArray:
