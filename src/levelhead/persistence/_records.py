@@ -198,6 +198,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "false_alarm_rate": number(0, 1),
             "log_odds": array(np.float64),
             "is_code": array(np.bool_),
+            "unrelated": number(0, 1),
             "warnings": each(tuple, is_text),
             "index": optional(lambda value: type(value) is np.ndarray and value.ndim == 1),
         },
