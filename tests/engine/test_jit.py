@@ -56,6 +56,16 @@ def test_a_change_anywhere_in_the_engine_compiles_anew(run):
     assert "compiling" in run('_jit._source_stamp = lambda: "another version"')
 
 
+def test_no_two_versions_of_the_engine_share_a_file(run, tmp_path):
+    """Or a process could read the index of the new version and the kernel of the old one."""
+    run()
+    before = {path.name: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nb*")}
+    run('_jit._source_stamp = lambda: "another version"')
+    after = {path.name: path.read_bytes() for path in (tmp_path / "cache").rglob("*.nb*")}
+    assert len(after) == 2 * len(before)
+    assert after.items() >= before.items()
+
+
 def test_a_damaged_cache_is_compiled_over(run, tmp_path):
     run()
     files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]

@@ -69,12 +69,16 @@ class _EngineCache(FunctionCache):
         self.stamp()
 
     def stamp(self) -> None:
-        """Use the file that belongs to the sources as they are now."""
-        base = self._impl.filename_base
-        if _added:
-            base += f"-{hashlib.sha256(_added.encode()).hexdigest()[:12]}"
+        """Use the files that belong to the sources as they are now.
+
+        Numba writes the index before the kernel, so that another process could load an old kernel by a new index.
+        With the sources in their names, no two versions share a file.
+        """
+        stamp = _source_stamp()
         self._cache_file = IndexDataCacheFile(
-            cache_path=self._cache_path, filename_base=base, source_stamp=_source_stamp()
+            cache_path=self._cache_path,
+            filename_base=f"{self._impl.filename_base}-{stamp[:12]}",
+            source_stamp=stamp,
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
