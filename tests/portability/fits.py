@@ -11,9 +11,31 @@ import sys
 import numpy as np
 
 from levelhead import engine
-from levelhead.engine import Architecture, Job, Recipe, Schedule, Stopping, Variational, forward, train
+from levelhead.engine import (
+    Architecture,
+    Job,
+    Recipe,
+    Schedule,
+    Stopping,
+    Variational,
+    baselines,
+    forward,
+    train,
+)
 
-OBJECTIVES = (engine.gcp(), engine.gaussian(), engine.beta(0.3), engine.gamma(0.3))
+OBJECTIVES = (
+    engine.gcp(),
+    engine.gcp_direct(),
+    engine.gaussian(),
+    engine.beta(0.3),
+    engine.gamma(0.3),
+    baselines.beta_nll(0.5),
+    baselines.faithful(variance_floor=1e-3),
+    baselines.natural(precision_floor=1e-3),
+    baselines.evidential(0.01),
+    baselines.huber(1.345),
+    baselines.fixed_student(2.0),
+)
 SCHEDULES = (Schedule(), Schedule("cosine", 0.1, 100), Schedule("exponential", 0.9, 10))
 
 
