@@ -43,7 +43,7 @@ Frame = Any  # a Dask data frame
 Arrays = dict[str, NDArray[Any]]
 
 _MARGIN = 6.0  # standard deviations by which the first choice of rows is larger than the sample
-_ATTEMPTS = 3  # at training that fails because workers end
+_ATTEMPTS = 3  # at training that fails on a worker
 _TRIED = 20  # numbers of trees that are compared on held-out rows
 _FIELDS = {
     "given_label": "f8",
@@ -252,7 +252,7 @@ def _summed(parts: list[Any]) -> Any:
 
 
 def _trained(trees: Any, parts: list[Any], n_rows: int, seed: int) -> Any:
-    """Trees of all rows by LightGBM on all workers; if one ends, training starts again."""
+    """Trees of all rows by LightGBM on all workers; if one reports a failure, training starts again."""
     distributed = needed("distributed", "levelhead.dask", "dask")
     arrays, lgb = needed("dask.array", "levelhead.dask", "dask"), lightgbm()
     growth = trees._growth(n_rows)

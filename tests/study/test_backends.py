@@ -73,7 +73,7 @@ def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers, 
     distributed = pytest.importorskip("distributed")
     specs, path = make_specs(8, epochs=400), tmp_path / "study.db"
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         before = set(client.run(os.getpid).values())
@@ -100,7 +100,7 @@ def test_dask_with_a_worker_killed_in_the_middle(tmp_path, make_specs, numbers, 
 def test_dask_by_name_and_by_address(tmp_path, make_specs, numbers, reference):
     distributed = pytest.importorskip("distributed")
     run_study(make_specs(4), tmp_path / "local.db", "dask", n_jobs=2, show_progress=False)
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
         scheduler = cluster.scheduler_address
         assert scheduler.startswith("tcp://")
         run_study(make_specs(4), tmp_path / "address.db", scheduler, show_progress=False)

@@ -168,7 +168,7 @@ def _remote_cluster(address: str) -> Iterator[Executor]:
 def _local_cluster(n_jobs: int) -> Iterator[Executor]:
     package = _distributed()
     with (
-        package.LocalCluster(n_workers=n_jobs, threads_per_worker=1, dashboard_address=None) as cluster,
+        package.LocalCluster(n_workers=n_jobs, threads_per_worker=1, dashboard_address=":0") as cluster,
         package.Client(cluster) as client,
     ):
         yield client.get_executor(pure=False)

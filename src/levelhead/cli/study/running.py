@@ -175,9 +175,9 @@ def _conclusion(verdicts: list[Any]) -> str:
         for name in dict.fromkeys(v.verdict for v in verdicts)
     }
     worse = not all(one.met for one in verdicts)
-    counted = ", ".join(f"{n} {name}" for name, n in counts.items())
+    counted = ", ".join(f"{name}: {n}" for name, n in counts.items())
     end = "The paper is not reproduced here." if worse else "Nothing contradicts the paper's results here."
-    return f"\nOf {len(verdicts)} means: {counted}. {end}"
+    return f"\nOf {len(verdicts)} means, {counted}. {end}"
 
 
 def _target_json(target: Any) -> dict[str, Any]:
