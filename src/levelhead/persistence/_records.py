@@ -254,7 +254,7 @@ def _state_fits(network: Network) -> bool:
     return state is None or state.first.shape == state.second.shape == (n_free,)
 
 
-_NOT_PER_ROW = ("separation", "false_alarm_rate", "scale", "remarks", "warnings", "index")
+_NOT_PER_ROW = ("separation", "false_alarm_rate", "unrelated", "scale", "remarks", "warnings", "index")
 
 
 def _rows_agree(audit: Audit) -> bool:
