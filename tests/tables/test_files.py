@@ -76,6 +76,44 @@ def test_headers(written: Write) -> None:
     assert "Unnamed: 1: empty, and left out" in [found.text for found in empty.quality]
 
 
+@pytest.mark.parametrize(
+    "above",
+    [
+        "sep=;\n",
+        "# made by a machine; in May\n#\n",
+        "Report 2024\n\nStation;Berlin\n\n",
+        "2024;7\n",
+        "a;b;c;d\n",
+    ],
+)
+def test_lines_above_the_header(above: str, written: Write) -> None:
+    rows = "".join(f"{k},5;{k % 3}\n" for k in range(30))
+    path = written(f"{above}x;y\n{rows}")
+    table = training_table(path, "y")
+    assert table.X["x"].tolist() == [k + 0.5 for k in range(30)]
+    assert table.row.tolist() == list(range(1, 31))
+    skipped = above.count("\n")
+    assert any(remark.startswith(f"{skipped} line") for remark in table.remarks)
+    parts = list(tables.pieces(path, 7, wanted=["x"]))
+    assert [cell for part in parts for cell in part["x"]] == [f"{k},5" for k in range(30)]
+    with pytest.raises(TableError, match=r"no column 'z'|no header"):
+        training_table(path, "z")
+
+
+def test_rows_above_the_header_of_a_workbook(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Report 2024", None])
+    book.active.merge_cells("A1:B1")
+    book.active.append(["x", "y"])
+    for k in range(5):
+        book.active.append([k + 0.5, k])
+    book.save(tmp_path / "report.xlsx")
+    table = training_table(tmp_path / "report.xlsx", "y")
+    assert table.X["x"].tolist() == [k + 0.5 for k in range(5)]
+    assert table.remarks[0].startswith("1 line")
+
+
 def test_long_cells_old_line_ends_and_quotes(written: Write) -> None:
     long = "word " * 40_000
     assert training_table(written(f"text,y\n{long},1\n{long},2\n"), "y").y.tolist() == [1, 2]
@@ -248,6 +286,15 @@ def test_an_encoding_can_be_given(written: Write) -> None:
         tables.read(path, encoding="nonsense")
     with pytest.raises(TableError, match="not in utf_8"):
         tables.read(path, encoding="utf_8")
+
+
+def test_years_of_two_digits_are_said(written: Write) -> None:
+    rows = "".join(f"1{k % 9}.03.{k + 40};{k}\n" for k in range(30))
+    table = training_table(written("born;y\n" + rows), "y")
+    assert str(table.X["born"].max())[:4] == "2069"
+    assert any(
+        "years of two digits are 1970 to 2069" in remark and "2069" in remark for remark in table.remarks
+    )
 
 
 def test_dates_are_read_in_the_format_of_their_column(written: Write) -> None:

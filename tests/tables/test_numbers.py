@@ -49,7 +49,22 @@ def column(written: Write, cells: list[str], **options: object) -> list[float]:
         (["−3,5", "-$2"], [-3.5, -2]),
         (["1.5 GHz", "2 GHz"], [1.5, 2]),
         (["22,000 kms", "1,30,000 kms", "40"], [22000, 130000, 40]),
+        (["1,5e-3", "2,25E+04", "3e2"], [0.0015, 22500, 300]),
+        (["$-5.00", "-$1,200.00", "$(34.50)"], [-5, -1200, -34.5]),
+        (["R$ 1.234,56", "R$ 99,00"], [1234.56, 99]),
+        (["1'234,50", "999,00"], [1234.5, 999]),
+        (["- 5", "-,25", "7,"], [-5, -0.25, 7]),
+        (["5,5 l/100km", "6 l/100km"], [5.5, 6]),
+        (["(5.5%)", "6.5%"], [-5.5, 6.5]),
+        (["1,200円", "950円", "12,000円"], [1200, 950, 12000]),
+        (["1.5 Mio. €", "2 Mio. €"], [1.5, 2]),
         (["US$ 1,234,567", "EUR 5"], None),
+        (["12 34", "56 78"], None),
+        (["52.5, 13.4", "48.1, 11.5"], None),
+        (["10-20", "20-30"], None),
+        (["1.5±0.1", "2.5±0.2"], None),
+        (["12:34", "08:15"], None),
+        (["1/2", "3/4"], None),
         (["1.234", "2,5", "3.5"], None),
         (["1,234", "5,678"], None),
         (["1.234", "5.678"], None),
@@ -113,6 +128,36 @@ def test_mixed_units_are_a_finding_and_not_a_guess(written: Write) -> None:
 def test_words_for_thousands_are_not_dropped(written: Write) -> None:
     cells = ["950", "1.2k", "3.5k", "800", "700"]
     assert column(written, cells) == cells  # a fifth more would be read as 1.2
+
+
+@pytest.mark.parametrize("unit", ["万", "k€", "Mio. €", "млн", "$ M"])
+def test_a_number_without_the_word_for_thousands_is_not_in_thousands(unit: str, written: Write) -> None:
+    cells = [f"{k}.5 {unit}" for k in range(9)] + ["950"]
+    if unit == "$ M":
+        cells = [f"${k}.5 M" for k in range(9)] + ["950"]
+    values = column(written, cells)
+    assert values[:9] == [k + 0.5 for k in range(9)]
+    assert np.isnan(values[9])
+
+
+def test_a_few_short_decimals_do_not_turn_thousands_into_decimals(written: Write) -> None:
+    cells = [f"{k},{k}00" for k in range(1, 10)] + ["12,5"]
+    with pytest.raises(TableError, match=r"two ways.*'1,100' is 1100.*or 1\.1"):
+        column(written, cells)
+    read = column(written, cells, decimal=".")
+    assert read[:9] == [k * 1100 for k in range(1, 10)]
+    assert np.isnan(read[9])
+    assert column(written, cells, decimal=",")[8:] == [9.9, 12.5]
+    beside = "".join(f"{cell}|0.{k}5|{k % 7}\n" for k, cell in enumerate(cells))
+    assert training_table(written("x|z|y\n" + beside), "y").X["x"].tolist()[0] == 1100
+    # Zeros at the end are left out here, so that these are decimals.
+    assert column(written, ["1,234", "2,341", "3,412", "4,123", "1,5"])[-2:] == [4.123, 1.5]
+
+
+def test_numbers_with_leading_zeros_are_said(written: Write) -> None:
+    rows = "".join(f"0{k}067;{k}\n" for k in range(1, 9))
+    remarks = training_table(written("code;y\n" + rows), "y").remarks
+    assert any("code '01067' = 1067" in remark for remark in remarks)
 
 
 LOCALES = [  # decimal mark, grouping, separators of cells

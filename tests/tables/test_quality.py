@@ -164,3 +164,16 @@ def test_names_that_differ_by_more_than_case_and_blanks(written: Write) -> None:
     assert "spellings of one category" not in other
     same = titles(pd.DataFrame({"city": ["Bad  Ems", "bad ems", "Ulm"] * 20}), y, written)
     assert "spellings of one category" in same
+
+
+def test_numbers_that_are_read_as_categories_are_said(written: Write) -> None:
+    rows = "".join(f"{k % 9 if k % 3 else 'many'};{k}\n" for k in range(60))
+    (found,) = training_table(written("rooms;y\n" + rows), "y").quality
+    assert (found.title, found.column, found.count, found.examples) == (
+        "numbers and words",
+        "rooms",
+        20,
+        ("'many'",),
+    )
+    words = "".join(f"{k % 9 if k % 3 == 0 else 'abcdef'[k % 5]};{k}\n" for k in range(60))
+    assert not training_table(written("kind;y\n" + words), "y").quality

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +12,10 @@ from levelhead.tables import numbers
 from levelhead.tables._frames import text as text_column
 from levelhead.tables.columns import cells_of
 from levelhead.tables.delimited import plain_line, split_rows
-from levelhead.tables.dialect import BLANKS, Layout, structure
+from levelhead.tables.dialect import BLANKS, Layout
 from levelhead.tables.errors import TableError
 from levelhead.tables.numbers import NumberFormat
 
-_MOST_ABOVE = 20  # lines that may stand above a header
-_SAMPLE = 100  # lines that show how a table is written
 _BODY = re.compile(numbers.BODY)
 _SIGNS = re.compile(rf"[()+{re.escape(numbers.MINUS)}]")
 _AMBIGUOUS = 3  # decimals that may also be a group of digits
@@ -130,7 +127,8 @@ def edited(
         If the column or a row does not exist, or if the table has other labels than the decisions were made for.
     """
     written = _lines(text, layout)
-    layout = _with_target(layout, written, path, target)
+    if target not in layout.names:
+        raise TableError(f"{path} has no column {target!r}; name the column of the labels with --target")
     place = layout.names.index(target)
     records, end = _records(written, layout, path)
     check_rows(decisions, len(records), path)
@@ -148,18 +146,6 @@ def edited(
             result.fixed.append(row)
             lines.append(_with_cell(record, place, layout.separator, form, decision, path))
     return result, [*lines, *written[end:]]
-
-
-def _with_target(layout: Layout, lines: list[str], path: Path, target: str) -> Layout:
-    """The layout whose header names the target; there may be a few lines above the header."""
-    if target in layout.names:
-        return layout
-    for above in range(1, min(_MOST_ABOVE, len(lines))):
-        with suppress(TableError):
-            separator, names, head, _ = structure("".join(lines[above : above + _SAMPLE]), str(path))
-            if target in names:
-                return layout._replace(separator=separator, names=names, header_lines=above + head)
-    raise TableError(f"{path} has no column {target!r}; name the column of the labels with --target")
 
 
 def _lines(text: str, layout: Layout) -> list[str]:

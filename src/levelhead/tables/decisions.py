@@ -9,7 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from levelhead.tables import numbers
+import numpy as np
+
+from levelhead.tables import dates, numbers
 from levelhead.tables.columns import UNUSABLE, ColumnFormat, Learning
 from levelhead.tables.errors import TableError, cell_text, counted, examples
 from levelhead.tables.numbers import NumberFormat
@@ -19,7 +21,8 @@ _COORDINATE = re.compile(
 )
 _MONEY = re.compile(rf".*{numbers.CURRENCY}.*")
 _MARK_NAMES = {",": "comma", ".": "point", "'": "apostrophe", " ": "blank"}
-_PLAIN = re.compile(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
+# As computers write numbers; with leading zeros, as in 00501, a number may be a code.
+_PLAIN = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SHOWN = 5
 _LOOKED_AT = 1000  # cells among which the longest is shown
 
@@ -67,8 +70,8 @@ def decide(
     formats, remarks = {}, []
     for column in learnt:
         form, said = decided.get(column.name, (column.format, []))
-        if column.other_date is not None:
-            said = [_date_remark(column)]
+        if form.kind == "date":
+            said = _about_dates(column)
         elif form.kind == "number" and column.learnt is not None:
             settled = column.learnt.settled or bool(said)
             form = _as_in_other_columns(form, settled, marks)
@@ -259,11 +262,21 @@ def _readable(column: Learning) -> list[str]:
     return [cell for cell, value in zip(column.cells.to_list(), values, strict=True) if value == value]
 
 
-def _date_remark(column: Learning) -> str:
-    return (
-        f"{column.name}: dates such as {cell_text(column.cells.drop_nulls()[0])} were read as "
-        f"{column.format.date}; {column.other_date} fits as well"
-    )
+def _about_dates(column: Learning) -> list[str]:
+    said, form = [], column.format.date or ""
+    if column.other_date is not None:
+        said.append(
+            f"{column.name}: dates such as {cell_text(column.cells.drop_nulls()[0])} were read as "
+            f"{form}; {column.other_date} fits as well"
+        )
+    if "%y" in form:
+        moments = dates.parse(column.cells, form)
+        latest = int(np.nanargmax(np.where(np.isnat(moments), np.nan, moments.astype(np.float64))))
+        said.append(
+            f"{column.name}: years of two digits are 1970 to 2069; the latest date, "
+            f"{cell_text(column.cells[latest])}, is one of {str(moments[latest])[:4]}"
+        )
+    return said
 
 
 def _written_so(learnt: Sequence[Learning], formats: dict[str, ColumnFormat]) -> list[str]:

@@ -3,17 +3,20 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from levelhead.tables import encodings
-from levelhead.tables.errors import TableError, cell_text
+from levelhead.tables.errors import TableError, cell_text, counted
 from levelhead.tables.sources import Source
 
 BLANKS = " +"  # stands for one or more blanks or tabs between cells
 _NOWHERE = "\x1f"  # separates nothing, in a file of one column
 _SEPARATORS = (",", ";", "\t", "|", "~", "^", "\x01", "\x1e", ":")
+MOST_ABOVE = 20  # lines that may stand above a header
+_SAMPLE = 100  # lines that show how a table is written
+Structure = tuple[str, tuple[str, ...], int, bool]
 _NUMBER = re.compile(r"[\s\d.,'+-]*\d[\s\d.,'+-]*(?:[eE][+-]?\d+)?")
 
 
@@ -50,7 +53,7 @@ class Layout(NamedTuple):
     ragged_end: bool = False
 
 
-def detect(source: Source, encoding: str | None = None) -> Layout:
+def detect(source: Source, encoding: str | None = None, wanted: Collection[str] = ()) -> Layout:
     """Find out how a file is written; encoding and quotation marks are checked over the whole file.
 
     Parameters
@@ -59,6 +62,8 @@ def detect(source: Source, encoding: str | None = None) -> Layout:
         Text table, possibly compressed.
     encoding : str or None, default=None
         Encoding, if it is known.
+    wanted : collection of str, default=()
+        Names of columns that the table must have. Lines above a header with these names are skipped.
 
     Returns
     -------
@@ -82,8 +87,10 @@ def detect(source: Source, encoding: str | None = None) -> Layout:
     line_end = b"\n" if b"\n" in start or b"\r" not in start else b"\r"
     text = bytes(start).replace(b"\r", b"\n") if line_end == b"\r" else bytes(start)
     with long_cells(len(text)):
-        separator, names, lines, ragged = structure(_whole_rows(text), source.name)
-    layout = Layout(found, line_end, separator, names, lines, False, tuple(remarks), ragged)
+        above, (separator, names, lines, ragged) = _below(_whole_rows(text), source.name, wanted)
+    if above:
+        remarks.append(about_skipped(above + lines - 1))
+    layout = Layout(found, line_end, separator, names, above + lines, False, tuple(remarks), ragged)
     return layout._replace(regular=separator != BLANKS and _is_regular(source, layout))
 
 
@@ -174,7 +181,31 @@ def long_cells(limit: int) -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def structure(text: str, name: str) -> tuple[str, tuple[str, ...], int, bool]:
+def about_skipped(above: int) -> str:
+    """One sentence about lines that are no part of the table."""
+    return f"{counted(above, 'line')} above the names of the columns skipped"
+
+
+def _below(text: str, name: str, wanted: Collection[str]) -> tuple[int, Structure]:
+    """The lines above the header, and the structure of the table; without a header that has the names, of the text."""
+    try:
+        found = structure(text, name)
+    except TableError:
+        if not wanted:
+            raise
+        found = None
+    if found is not None and set(wanted) <= {*found[1]}:
+        return 0, found
+    lines = text.split("\n")
+    for above in range(1, min(MOST_ABOVE, len(lines))):
+        with suppress(TableError):
+            below = structure("\n".join(lines[above : above + _SAMPLE]), name)
+            if set(wanted) <= {*below[1]}:
+                return above, below
+    return 0, found or structure(text, name)
+
+
+def structure(text: str, name: str) -> Structure:
     """Find the separator and the header of a table from its first rows.
 
     Parameters

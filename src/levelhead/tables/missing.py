@@ -20,7 +20,8 @@ TOKENS = frozenset(
     {
         "", "NA", "N/A", "n/a", "na", "<NA>", "#N/A", "#N/A N/A", "#NA", "NULL", "null", "Null", "None", "none",
         "NaN", "nan", "-NaN", "-nan", "NaT", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "nil",
-        "?", "-", "--", "---", ".", "–", "—", "…",
+        "n.a.", "N.A.", "n. a.", "k.A.", "k. A.", "(null)", "(NULL)", "<null>", "\\N",
+        "?", "-", "--", "---", ".", "..", "...", "–", "—", "…",
         "inf", "-inf", "+inf", "Inf", "-Inf", "+Inf", "Infinity", "-Infinity",
         "#DIV/0!", "#REF!", "#VALUE!", "#NUM!", "#NAME?", "#NULL!",
     }

@@ -37,13 +37,14 @@ _CODES = (
 )
 # One name for a currency, whether it is written as a code or as a sign.
 _MONEY = {code.casefold(): code for code in _CODES.split("|")} | {"eur": "€", "usd": "$", "gbp": "£"}
-CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{_CODES}|Rs\.?|kr\.?|zł|Kč)"
+CURRENCY = rf"(?:[A-Z]{{0,3}}[$€£¥₹₽₩₺₴₪฿₫₱₦¢]|{_CODES}|Rs\.?|kr\.?|zł|Kč|円|元|원)"
+_MONEY_SIGN = re.compile(CURRENCY)
 _BEFORE = re.compile(rf"(\()?([+{MINUS}])?({CURRENCY})?([+{MINUS}])?(\()?")
 _UNIT = rf"[^\d\s.,()+{MINUS}][^\d.,()+{MINUS}]{{0,14}}[²³]?|[A-Za-z]{{1,4}}[23]|[A-Za-z]{{1,3}}/100 ?km"
-_AFTER = re.compile(rf"({_UNIT})?\.?\s*([+{MINUS}])?\s*(\))?\s*(%)?")
+_AFTER = re.compile(rf"({_UNIT})?\.?\s*({CURRENCY})?\s*([+{MINUS}])?\s*(\))?\s*(%)?")
 # Words for thousands and more: a number without such a word is not in the same unit.
 _MULTIPLES = frozenset(
-    {
+    [
         *(
             "k",
             "K",
@@ -51,21 +52,23 @@ _MULTIPLES = frozenset(
             "M",
             "b",
             "B",
-            "bn",
-            "mn",
-            "mio",
-            "mrd",
+            "T",
             "tsd",
-            "mil",
             "thousand",
+            "mio",
+            "mn",
+            "mil",
             "million",
+            "mrd",
+            "bn",
             "billion",
         ),
-        *("lakh", "lac", "cr", "crore"),
-    }
+        *("lakh", "lac", "cr", "crore", "тыс", "млн", "млрд", "千", "万", "萬", "亿", "億", "만", "억"),
+    ]
 )
 # Cells like 1,234 beside some like 567: were they decimals, one in ten would end in a zero, which would be left out.
 _SURE = 50
+_FEW_OTHERS = 0.2  # share of the numbers that may contradict a mark between groups
 
 
 class NumberFormat(NamedTuple):
@@ -172,7 +175,7 @@ def learn(
     if not rest:
         return learnt
     other = NumberFormat(rest[0][0], rest[0][1][0], unit, bare)
-    if rest[0][1][1] < first[1][1]:
+    if rest[0][1][1] < first[1][1] and not _is_doubtful(same_unit, chosen, other):
         marked = same_unit.filter(pl.col("body").str.contains(first[0], literal=True))
         return learnt._replace(settled=True, shows_decimal=_count(marked, [_body(first[0], first[1][0])]) > 0)
     return _of_equals(same_unit, learnt, other)
@@ -255,7 +258,7 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
     if head is None or tail is None:
         return None, None
     opening, first, currency, second, bracket = head.groups()
-    unit, last, closing, percent = tail.groups()
+    unit, money, last, closing, percent = tail.groups()
     signs = [sign for sign in (first, second, last) if sign]
     if cut and last and last in MINUS and not (first or second):
         signs = []  # 5.– and 5,- are prices without cents
@@ -267,7 +270,7 @@ def _around(before: str, after: str, cut: bool) -> tuple[float | None, str | Non
     ):
         return None, None
     negative = bool(closing) or any(sign in MINUS for sign in signs)
-    words = [_unit_name(word) for word in (currency, unit, percent) if word]
+    words = [_unit_name(word) for word in (currency, unit, money, percent) if word]
     return (-1.0 if negative else 1.0), " ".join(words)
 
 
@@ -286,11 +289,16 @@ def _unit(units: dict[str, int]) -> tuple[str, bool]:
     named = [unit for unit in units if unit]
     if len(named) == 1:
         unit = named[0]
-        if "%" not in unit and unit.split()[-1] not in _MULTIPLES:
+        if "%" not in unit and not _is_multiple(unit):
             return unit, True
         return (unit, False) if units[unit] >= units.get("", 0) else ("", True)
     common = max(units, key=lambda unit: units[unit], default="")
     return (common, common == "")
+
+
+def _is_multiple(unit: str) -> bool:
+    """Whether a unit contains a word for thousands or more, as `k€`, `$ M` and `mio €` do."""
+    return any(word in _MULTIPLES for word in _MONEY_SIGN.sub(" ", unit).split())
 
 
 def _fits_unit(unit: str, bare: bool) -> Any:
@@ -333,8 +341,18 @@ def _best_grouping(parts: Any, decimal: str, given: str | None) -> tuple[str, in
     return best, counts[best]
 
 
+def _is_doubtful(parts: Any, decimal: NumberFormat, grouped: NumberFormat) -> bool:
+    """Whether a few cells like 1,5 make decimals of many like 1,200: who leaves out zeros would write 1,2."""
+    if decimal.decimal != grouped.grouping:
+        return False
+    n_decimal, n_grouped = (_count(parts, [_body(one.decimal, one.grouping)]) for one in (decimal, grouped))
+    mark = re.escape(decimal.decimal)
+    ends = [_count(parts, [rf"{mark}[0-9]{{1,2}}$"]), _count(parts, [rf"{mark}[0-9]{{2}}0$"])]
+    return n_grouped >= (1 - _FEW_OTHERS) * n_decimal and all(ends)
+
+
 def _of_equals(parts: Any, learnt: Learnt, other: NumberFormat) -> Learnt:
-    """Compare two formats that read equally many cells."""
+    """Compare two formats that read about equally many cells."""
     pl = _frames.polars()
     first, second = _numbers(parts["cell"], learnt.format), _numbers(parts["cell"], other)
     differ = parts.filter(first.is_not_null() & second.is_not_null() & (first != second))

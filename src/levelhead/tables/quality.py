@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
-from levelhead.tables import _frames
-from levelhead.tables.columns import Learning
+from levelhead.tables import _frames, numbers
+from levelhead.tables.columns import UNUSABLE, Learning
 from levelhead.tables.decisions import number_text
 from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.columns import Column
@@ -30,6 +30,7 @@ _LEAST_IN_BAND = 5  # rows of a level
 _ENOUGH = 20_000  # rows that show whether a column gives the label away
 _IN_ORDER = 0.95  # share of rows in order of time, from which on the others are out of order
 _FEW_UNITS = 0.01  # share of the cells in another unit, below which they are typing errors
+_MANY_NUMBERS = 0.5  # share of a column's cells, from which on one may take it for a column of numbers
 _LEAST_ROWS = 20  # rows below which coincidences are common
 _SHOWN = 3
 _ORDER = (
@@ -132,9 +133,9 @@ def of_unreadable(
     """
     findings = []
     for name, places in unreadable.items():
-        numbers = places + 1 if row is None else row[places]
+        rows = places + 1 if row is None else row[places]
         cells = [raw[name].iloc[place] for place in places[:5]]
-        text = f"{name}: {counted(len(places), 'cell')} read as missing: {row_list(numbers.tolist(), cells)}"
+        text = f"{name}: {counted(len(places), 'cell')} read as missing: {row_list(rows.tolist(), cells)}"
         findings.append(
             Finding("cells that cannot be read", text, name, len(places), tuple(map(str, cells[:_SHOWN])))
         )
@@ -182,6 +183,37 @@ def of_units(learnt: Iterable[Learning]) -> list[Finding]:
                 tuple(units)[:_SHOWN],
             )
         )
+    return findings
+
+
+def of_words(learnt: Iterable[Learning]) -> list[Finding]:
+    """Columns of numbers with so many other words that they are read as categories.
+
+    Parameters
+    ----------
+    learnt : iterable of Learning
+        What the cells of each column say.
+
+    Returns
+    -------
+    list of Finding
+        One for each column.
+    """
+    findings = []
+    for column in learnt:
+        if column.format.kind != "text" or column.learnt is None:
+            continue
+        n_numbers, total = column.learnt.numeric, column.learnt.total
+        if not _MANY_NUMBERS * total <= n_numbers < (1 - UNUSABLE) * total:
+            continue
+        values = numbers.parse(column.cells, column.learnt.format)
+        words = column.cells.filter(np.isnan(values)).drop_nulls().unique(maintain_order=True)
+        shown = tuple(map(cell_text, words.head(_SHOWN)))
+        text = (
+            f"{column.name}: {n_numbers:,} of {total:,} cells are numbers, but too many are not ({', '.join(shown)}); "
+            "all are read as categories. If they are missing numbers, leave them empty"
+        )
+        findings.append(Finding("numbers and words", text, column.name, total - n_numbers, shown))
     return findings
 
 

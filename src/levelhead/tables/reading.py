@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from levelhead.tables import delimited, parquet, records, sheets
-from levelhead.tables.dialect import Layout, detect
+from levelhead.tables.dialect import Layout, about_skipped, detect
 from levelhead.tables.errors import TableError, counted, row_list
 from levelhead.tables.sources import Source, opened
 
@@ -65,6 +65,7 @@ def read_raw(
     encoding: str | None = None,
     sheet: str | None = None,
     as_text: Collection[str] = (),
+    wanted: Collection[str] = (),
 ) -> RawTable:
     """Read a whole table, with what was assumed about the file.
 
@@ -78,6 +79,8 @@ def read_raw(
         Sheet of a workbook.
     as_text : collection of str, default=()
         Columns of a text file that stay text, however large the file is.
+    wanted : collection of str, default=()
+        Names of columns that the table must have. Up to 20 lines above a header with these names are skipped.
 
     Returns
     -------
@@ -86,7 +89,7 @@ def read_raw(
     """
     with opened(path) as source:
         if source.kind == "excel":
-            return _named(sheets.read(source, sheet))
+            return _of_sheet(source, sheet, wanted)
         if sheet is not None:
             raise TableError(
                 f"{source.name} is not a workbook, so it has no sheet {sheet!r}; leave --sheet out"
@@ -95,7 +98,7 @@ def read_raw(
             return RawTable(next(parquet.pieces(source))[0], parquet.remarks(source))
         if records.is_json(source):
             return _named(next(records.pieces(source))[0])
-        layout = detect(source, encoding)
+        layout = detect(source, encoding, wanted)
         rows = delimited.read(source, layout, as_text)
         table = _named(_with_header(rows.frame, layout), layout.remarks, layout.separator)
         return table._replace(remarks=(*table.remarks, *_about_short(rows.short)))
@@ -109,6 +112,7 @@ def pieces(
     encoding: str | None = None,
     sheet: str | None = None,
     remark: Callable[[str], None] | None = None,
+    wanted: Collection[str] = (),
 ) -> Iterator[Frame]:
     """Read a table in chunks, with bounded memory.
 
@@ -126,6 +130,8 @@ def pieces(
         Sheet of a workbook.
     remark : callable or None, default=None
         Called with what was assumed or left out, one sentence each.
+    wanted : collection of str, default=()
+        Names of columns that the table must have. Up to 20 lines above a header with these names are skipped.
 
     Yields
     ------
@@ -135,7 +141,7 @@ def pieces(
     said: dict[str, None] = {}
     short: list[int] = []
     with opened(path) as source:
-        for table, share in _parts(source, rows, encoding, sheet, short):
+        for table, share in _parts(source, rows, encoding, sheet, short, wanted):
             said.update(dict.fromkeys(table.remarks))
             yield table.frame
             if progress is not None:
@@ -146,11 +152,16 @@ def pieces(
 
 
 def _parts(
-    source: Source, rows: int, encoding: str | None, sheet: str | None, short: list[int]
+    source: Source,
+    rows: int,
+    encoding: str | None,
+    sheet: str | None,
+    short: list[int],
+    wanted: Collection[str],
 ) -> Iterator[tuple[RawTable, float]]:
     """Chunks of a table; rows with too few cells are added to `short`."""
     if source.kind == "excel":
-        frame, remarks, _ = _named(sheets.read(source, sheet))
+        frame, remarks, _ = _of_sheet(source, sheet, wanted)
         for start in range(0, max(len(frame), 1), rows):
             part = frame.iloc[start : start + rows].reset_index(drop=True)
             yield RawTable(part, remarks), min((start + rows) / max(len(frame), 1), 1.0)
@@ -163,10 +174,15 @@ def _parts(
     elif records.is_json(source):
         yield from ((_named(frame), share) for frame, share in records.pieces(source, rows))
     else:
-        layout = detect(source, encoding)
+        layout = detect(source, encoding, wanted)
         for part, share in delimited.pieces(source, layout, rows):
             short += part.short
             yield _named(_with_header(part.frame, layout), layout.remarks), share
+
+
+def _of_sheet(source: Source, sheet: str | None, wanted: Collection[str]) -> RawTable:
+    frame, above = sheets.read(source, sheet, wanted)
+    return _named(frame, (about_skipped(above),) if above else ())
 
 
 def _about_short(rows: list[int]) -> list[str]:

@@ -200,7 +200,7 @@ def repair(
             return _repair_parquet(source.path, out, target, decisions, _likely_format(path, target))
         if source.kind == "excel":
             raise TableError(f"{path} is a workbook; save the table as CSV and audit that file")
-        layout = detect(source)
+        layout = detect(source, wanted=(target,))
         content = b"".join(block for block, _ in source.blocks())
     mark, encoding = after_mark(content, layout.encoding)
     text = content[len(mark) :].decode(encoding, "surrogateescape")
@@ -213,7 +213,7 @@ def repair(
 def _likely_format(path: str | Path, target: str) -> NumberFormat | None:
     """How the labels are written, as an audit of the table reads them; None if it refuses or has no such column."""
     with suppress(TableError):
-        raw = read_raw(path)
+        raw = read_raw(path, wanted=(target,))
         if target in raw.frame.columns:
             formats = TableFormats(separator=raw.separator)
             formats.learn(raw.frame, target)

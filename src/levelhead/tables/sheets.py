@@ -1,17 +1,19 @@
 """Tables in workbooks of Excel and other spreadsheets."""
 
+from collections.abc import Collection
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from levelhead._extras import needed
 from levelhead.tables import _frames
+from levelhead.tables.dialect import MOST_ABOVE
 from levelhead.tables.errors import TableError, examples
 from levelhead.tables.sources import Source
 
 Frame = Any  # a pandas frame
 
 
-def read(source: Source, sheet: str | None = None) -> Frame:
+def read(source: Source, sheet: str | None = None, wanted: Collection[str] = ()) -> tuple[Frame, int]:
     """Read a sheet of a workbook; the first row that is not empty holds the names of the columns.
 
     Parameters
@@ -20,11 +22,15 @@ def read(source: Source, sheet: str | None = None) -> Frame:
         Workbook.
     sheet : str or None, default=None
         Name of the sheet; may be left out if only one is not empty.
+    wanted : collection of str, default=()
+        Names of columns that the table must have. Rows above a header with these names are skipped.
 
     Returns
     -------
     pandas.DataFrame
         Columns of numbers, of dates, or of text and numbers as they stand in the cells.
+    int
+        Number of rows above the header.
 
     Raises
     ------
@@ -50,9 +56,16 @@ def read(source: Source, sheet: str | None = None) -> Frame:
         raise TableError(
             f"{source.name} has {len(filled)} sheets: {examples(list(filled))}; choose one with --sheet"
         )
-    header, *body = next(iter(filled.values()))
+    (table,) = filled.values()
+    above = next((k for k, row in enumerate(table[:MOST_ABOVE]) if _has_names(row, wanted)), 0)
+    header, *body = table[above:]
     columns = zip(*body, strict=True) if body else ([] for _ in header)
-    return _frames.named([str(cell) for cell in header], [_column(list(cells)) for cells in columns])
+    named = _frames.named([str(cell) for cell in header], [_column(list(cells)) for cells in columns])
+    return named, above
+
+
+def _has_names(row: list[Any], wanted: Collection[str]) -> bool:
+    return {*wanted} <= {str(cell).strip() for cell in row}
 
 
 def _filled(rows: list[list[Any]]) -> list[list[Any]]:

@@ -133,7 +133,13 @@ def training_table(
     """
     settings: dict[str, Any] = {"decimal": decimal, "thousands": thousands, "missing": missing}
     learnt = None if formats is None else formats.rewritten(**settings)
-    raw = read_raw(path, encoding=encoding, sheet=sheet, as_text=() if learnt is None else learnt.unusual)
+    raw = read_raw(
+        path,
+        encoding=encoding,
+        sheet=sheet,
+        as_text=() if learnt is None else learnt.unusual,
+        wanted=(target,),
+    )
     return table_of(
         raw,
         target,
@@ -332,6 +338,7 @@ def _findings(
         *quality.of_codes(read.codes, target, given),
         *quality.of_unreadable(raw, unreadable),
         *quality.of_units(read.learnt),
+        *quality.of_words(read.learnt),
         *quality.of_rows(raw),
         *quality.of_columns(inputs, y),
     ]

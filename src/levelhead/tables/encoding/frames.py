@@ -63,8 +63,24 @@ def library(X: Any) -> str | None:
     return None
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether a table is a sparse matrix or array of scipy.
+
+    Parameters
+    ----------
+    X : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for sparse tables.
+    """
+    return hasattr(X, "tocsr")
+
+
 def collected(X: Any) -> Any:
-    """Run the query of a lazy frame.
+    """Run the query of a lazy frame, and fill in the zeros of a sparse table.
 
     Parameters
     ----------
@@ -74,8 +90,10 @@ def collected(X: Any) -> Any:
     Returns
     -------
     object
-        The frame of a lazy frame; X itself otherwise.
+        The frame of a lazy frame, the array of a sparse table; X itself otherwise.
     """
+    if is_sparse(X):
+        return X.toarray()
     return X.collect() if library(X) == "polars" and hasattr(X, "collect") else X
 
 
@@ -99,6 +117,22 @@ def cells(X: Any) -> Iterator[Cells]:
         yield from (_of_polars(column) for column in collected(X).get_columns())
     else:
         yield from (_of_arrow(name, X.column(k)) for k, name in enumerate(X.schema.names))
+
+
+def names(X: Any) -> list[Any]:
+    """Names of the columns of a frame.
+
+    Parameters
+    ----------
+    X : frame
+        A pandas or polars frame, or a pyarrow table.
+
+    Returns
+    -------
+    list
+        The names, in order.
+    """
+    return list(X.schema.names) if library(X) == "pyarrow" else list(X.columns)
 
 
 def is_numeric(X: Any) -> bool:
@@ -161,7 +195,7 @@ def missing_cells(X: Any) -> NDArray[np.bool_]:
     """
     if library(X) is not None:
         return np.column_stack([absent(column.values) for column in cells(X)])
-    if hasattr(X, "tocsr"):  # sparse: what is not stored is zero, not missing
+    if is_sparse(X):  # what is not stored is zero, not missing
         return np.zeros((X.shape[0], 0), dtype=bool)
     return absent(np.asarray(X))
 
@@ -188,7 +222,7 @@ def _of_pandas(name: str, column: Any) -> Cells:
     if hasattr(dtype, "pyarrow_dtype"):
         return _of_arrow(name, column.array.__arrow_array__())
     if str(dtype) == "category":
-        return Cells(name, _objects(column.astype(object), column.isna()), category=True)
+        return Cells(name, _of_objects(column), category=True)
     if dtype.kind in "biuf":
         return Cells(name, column.to_numpy(dtype=np.float64, na_value=np.nan))
     if dtype.kind == "M":
@@ -197,7 +231,13 @@ def _of_pandas(name: str, column: Any) -> Cells:
         return Cells(name, local.to_numpy(dtype=_MOMENT), zone=None if zone is None else str(zone))
     if dtype.kind == "m":
         return Cells(name, _days(column.to_numpy(dtype="timedelta64[us]")))
-    return Cells(name, _objects(column, column.isna()))
+    return Cells(name, _of_objects(column))
+
+
+def _of_objects(column: Any) -> NDArray[Any]:
+    array = np.array(column.to_numpy(dtype=object))
+    array[column.isna().to_numpy()] = None
+    return array
 
 
 def _of_polars(column: Any) -> Cells:
@@ -242,11 +282,10 @@ def _of_arrow(name: str, column: Any) -> Cells:
     return Cells(name, _objects(column.to_pylist()), category=types.is_dictionary(of))
 
 
-def _objects(values: Any, missing: Any = None) -> NDArray[Any]:
+def _objects(values: list[Any]) -> NDArray[Any]:
     """An array of objects, with None where a value is missing."""
     array = np.fromiter(values, dtype=object, count=len(values))  # a list in a cell stays one object
-    gaps = absent(array) if missing is None else np.asarray(missing)
-    array[gaps] = None
+    array[absent(array)] = None
     return array
 
 
