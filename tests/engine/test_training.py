@@ -86,6 +86,17 @@ def test_going_on_is_the_same_as_one_long_run(data, small, quick):
     same(long, network)
 
 
+def test_each_epoch_has_its_own_order_of_rows(data, small, quick):
+    once = replace(quick, epochs=1)
+    (first,) = train(small, once, [Job()], **data)
+    (second,) = train(small, replace(quick, epochs=2), [Job(start=first)], **data)
+    (again,) = train(
+        small, once, [Job(start=replace(first, epochs=0))], **data
+    )  # in the order of the first epoch
+    assert again.state.steps == second.state.steps
+    assert (again.weights != second.weights).any()
+
+
 def test_going_on_without_optimiser_state_starts_a_new_one(data, small, quick):
     (first,) = train(small, quick, [Job()], **data)
     (again,) = train(small, quick, [Job(start=Network(small, first.weights))], **data)

@@ -22,7 +22,7 @@ from levelhead.engine.descriptions import (
     Stopping,
     Variational,
 )
-from levelhead.engine.networks import forward
+from levelhead.engine.networks import Ensemble, forward
 from levelhead.engine.objectives import (
     Objective,
     beta,
@@ -38,6 +38,7 @@ from levelhead.engine.variational import draw
 __all__ = [
     "Architecture",
     "Diverged",
+    "Ensemble",
     "Interrupted",
     "Job",
     "Network",

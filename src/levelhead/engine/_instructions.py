@@ -28,6 +28,14 @@ def _to_float(typing_context: Any, x: Any) -> Any:
     return types.float32(types.int32), _cast(ir.FloatType())
 
 
+def _to_int64(typing_context: Any, x: Any) -> Any:
+    return types.int64(types.float64), _cast(ir.IntType(64))
+
+
+def _to_float64(typing_context: Any, x: Any) -> Any:
+    return types.float64(types.int64), _cast(ir.DoubleType())
+
+
 def _fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fma(*arguments)
@@ -55,6 +63,12 @@ as_int: Callable[[np.float32], np.int32] = (
 )
 as_float: Callable[[np.int32], np.float32] = (
     _intrinsic(_to_float) if JIT else lambda x: np.int32(x).view(np.float32)
+)
+as_int64: Callable[[float], np.int64] = (
+    _intrinsic(_to_int64) if JIT else lambda x: np.float64(x).view(np.int64)
+)
+as_float64: Callable[[np.int64], float] = (
+    _intrinsic(_to_float64) if JIT else lambda x: np.int64(x).view(np.float64)
 )
 
 # a·b + c, rounded once, on every processor.

@@ -7,6 +7,7 @@ processor. The sum over k always runs in the same order, and a sum along a row a
 pairs. Results depend neither on the partition of a product into blocks nor on the width of the processor's vectors.
 """
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,8 @@ def room(*sizes: int) -> list[np.ndarray]:
 
     Arrays that the system allocates one by one start at the same place of a page and evict each other from the cache.
     """
-    starts = np.cumsum([0, *(padded(size) for size in sizes)])
-    arena = np.zeros(int(starts[-1]) + LANES, dtype=np.float32)
+    starts = [0, *accumulate(map(padded, sizes))]
+    arena = np.zeros(starts[-1] + LANES, dtype=np.float32)
     first = -(arena.ctypes.data // 4) % LANES
     return [arena[first + start : first + start + size] for start, size in zip(starts, sizes, strict=False)]
 

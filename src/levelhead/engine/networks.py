@@ -13,7 +13,7 @@ from levelhead.engine._instructions import fma
 from levelhead.engine._jit import inline, kernel, leaf, part
 from levelhead.engine._layout import ACT, LD_IN, LD_OUT, N_IN, B, Buffers, Net, W, layout
 from levelhead.engine._math import sigmoid, tanh
-from levelhead.engine._simd import BLOCK, LANES, lane_sum, mm, mm_nt
+from levelhead.engine._simd import BLOCK, LANES, lane_sum, mm, mm_nt, room
 from levelhead.engine._types import Float32
 from levelhead.engine.descriptions import Network
 
@@ -159,25 +159,93 @@ def backward_block(net: Net, w: Float32, n: int, work: Buffers, g: Float32, g0: 
 
 @kernel
 def _forward_rows(
-    net: Net, w: Float32, X: Float32, first: int, last: int, outputs: Float32, work: Buffers
+    net: Net, weights: Float32, X: Float32, first: int, last: int, outputs: Float32, work: Buffers
 ) -> None:
     ld = net.table[0, LD_IN]
-    for start in range(first, last, BLOCK):
-        n = min(BLOCK, last - start)
+    for start in range(first, last, work.rows):
+        n = min(work.rows, last - start)
         for i in range(n):
             for k in range(X.shape[1]):
                 work.acts[i * ld + k] = X[start + i, k]
-        forward_block(net, w, n, work, np.uint32(0), _ONE, np.uint64(0))
-        for i in range(n):
-            for q in range(outputs.shape[1]):
-                outputs[start + i, q] = work.out[q * BLOCK + i]
+        for network in range(len(weights)):
+            forward_block(net, weights[network], n, work, np.uint32(0), _ONE, np.uint64(0))
+            for i in range(n):
+                for q in range(outputs.shape[2]):
+                    outputs[network, start + i, q] = work.out[q * BLOCK + i]
+
+
+class Ensemble:
+    """Networks of one architecture, laid out for the kernels once, for many predictions.
+
+    Parameters
+    ----------
+    networks : sequence of Network
+        The networks. Changes of their weights after this do not count.
+
+    Raises
+    ------
+    ValueError
+        If there are no networks, or if they differ in architecture.
+    """
+
+    def __init__(self, networks: Sequence[Network]) -> None:
+        if not networks:
+            raise ValueError("no networks given; forward needs at least one")
+        self.architecture = networks[0].architecture
+        if any(network.architecture != self.architecture for network in networks):
+            raise ValueError("the networks differ in architecture; call forward once for each architecture")
+        self._plan = layout(self.architecture)
+        (arena,) = room(len(networks) * self._plan.size)
+        self._weights = arena.reshape(len(networks), self._plan.size)
+        for row, network in zip(self._weights, networks, strict=True):
+            row[self._plan.place] = network.weights
+
+    def forward(self, X: Float32, *, n_threads: int | None = None) -> Float32:
+        """Raw outputs, without dropout.
+
+        X is read in blocks, so that memory beyond the result does not grow with it. The result does not depend on the
+        number of threads.
+
+        Parameters
+        ----------
+        X : ndarray of float32, of shape (n_samples, n_features)
+            Inputs.
+        n_threads : int, default=None
+            Number of threads; all cores by default.
+
+        Returns
+        -------
+        ndarray of float32, of shape (n_networks, n_samples, n_outputs)
+            The outputs, before any link.
+
+        Raises
+        ------
+        ValueError
+            If X has another number of features.
+        """
+        X, n_threads = as_matrix(X, self.architecture.n_features), cores(n_threads)
+        plan, n_networks = self._plan, len(self._weights)
+        outputs = np.empty((n_networks, len(X), self.architecture.n_outputs), dtype=np.float32)
+
+        def run(networks: slice, start: int, end: int) -> None:
+            rows = max(1, min(end - start, BLOCK))
+            with np.errstate(all="ignore"):
+                _forward_rows(
+                    plan.net, self._weights[networks], X, start, end, outputs[networks], plan.buffers(rows)
+                )
+
+        if n_threads == 1 or self._weights.size * len(X) < _SMALL_WORK:
+            run(slice(None), 0, len(X))
+            return outputs
+        grain = max(_LEAST_GRAIN, min(2**15, -(-len(X) // (4 * n_threads) // BLOCK) * BLOCK))
+        tasks = [(k, start) for k in range(n_networks) for start in range(0, len(X), grain)]
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(lambda at: run(slice(at[0], at[0] + 1), at[1], min(at[1] + grain, len(X))), tasks))
+        return outputs
 
 
 def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = None) -> Float32:
-    """Raw outputs of networks of one architecture, without dropout.
-
-    X is read in blocks, so that memory beyond the result does not grow with it. The result does not depend on the
-    number of threads.
+    """Raw outputs of networks of one architecture, without dropout; see `Ensemble.forward`.
 
     Parameters
     ----------
@@ -198,33 +266,7 @@ def forward(networks: Sequence[Network], X: Float32, *, n_threads: int | None = 
     ValueError
         If there are no networks, if they differ in architecture, or if X has another number of features.
     """
-    networks = list(networks)
-    if not networks:
-        raise ValueError("no networks given; forward needs at least one")
-    architecture = networks[0].architecture
-    if any(network.architecture != architecture for network in networks):
-        raise ValueError("the networks differ in architecture; call forward once for each architecture")
-    X, n_threads = as_matrix(X, architecture.n_features), cores(n_threads)
-    plan = layout(architecture)
-    outputs = np.empty((len(networks), len(X), architecture.n_outputs), dtype=np.float32)
-    grain = max(_LEAST_GRAIN, min(2**15, -(-len(X) // (4 * n_threads) // BLOCK) * BLOCK))
-    tasks = [(k, start) for k in range(len(networks)) for start in range(0, len(X), grain)]
-    weights = [plan.pack(network.weights) for network in networks]
-
-    def run(task: tuple[int, int], work: Buffers | None = None) -> None:
-        k, start = task
-        end = min(start + grain, len(X))
-        with np.errstate(all="ignore"):
-            _forward_rows(plan.net, weights[k], X, start, end, outputs[k], work or plan.buffers())
-
-    if n_threads == 1 or len(tasks) == 1 or len(networks) * len(X) * plan.size < _SMALL_WORK:
-        work = plan.buffers()
-        for task in tasks:
-            run(task, work)
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(run, tasks))
-    return outputs
+    return Ensemble(list(networks)).forward(X, n_threads=n_threads)
 
 
 def cores(n_threads: int | None) -> int:

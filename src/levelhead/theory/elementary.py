@@ -17,18 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 
 _BLOCK = 4096  # numbers whose intermediate results fit into the cache
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # n·HIGH is exact for |n| < 2²¹
-_LOWEST, _HIGHEST = -746.0, 710.0  # beyond, exp is 0 or ∞
-_SQRT_HALF = np.float64(0.7071067811865476).view(np.int64)
-_SMALLEST = np.finfo(np.float64).smallest_normal
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # n·HIGH is exact for |n| < 2²¹
+LOWEST, HIGHEST = -746.0, 710.0  # beyond, exp is 0 or ∞
+SQRT_HALF = np.float64(0.7071067811865476).view(np.int64)
+SMALLEST = np.finfo(np.float64).smallest_normal
 
 # Remez coefficients: r·coth(r/2) = 2 + r²·P(r²) on |r| ≤ ½ ln 2, and (ln((1+s)/(1−s)) − 2s)/s on |s| ≤ 0.1716.
-_EXP = (
+EXP = (
     1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05,
     -1.65339022054652515390e-06, 4.13813679705723846039e-08,
 )  # fmt: skip
-_LOG = (
+LOG = (
     6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
     1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01,
 )  # fmt: skip
@@ -62,11 +62,14 @@ def in_blocks(f: Callable[[FloatArray], FloatArray]) -> Callable[[ArrayLike], Fl
     def lifted(values: ArrayLike) -> FloatArray:
         given = np.asarray(values).astype(np.float64, casting="same_kind", copy=False)
         flat = given.ravel()
-        out = np.empty_like(flat)
         with np.errstate(all="ignore"):
-            for start in range(0, flat.size, _BLOCK):
-                block = slice(start, start + _BLOCK)
-                out[block] = f(flat[block])
+            if flat.size <= _BLOCK:
+                out = f(flat)
+            else:
+                out = np.empty_like(flat)
+                for start in range(0, flat.size, _BLOCK):
+                    block = slice(start, start + _BLOCK)
+                    out[block] = f(flat[block])
         result: FloatArray = out.reshape(given.shape)[()]
         return result
 
@@ -74,20 +77,28 @@ def in_blocks(f: Callable[[FloatArray], FloatArray]) -> Callable[[ArrayLike], Fl
 
 
 def _log(x: FloatArray) -> FloatArray:
-    subnormal = x < _SMALLEST
-    scaled = np.where(subnormal, x * 2.0**54, x) if subnormal.any() else x
-    bits = scaled.view(np.int64)
-    whole = (bits - _SQRT_HALF) >> 52
+    usual = (x >= SMALLEST) & (x < np.inf)
+    return _log_of_usual(x) if usual.all() else _log_of_any(x)
+
+
+def _log_of_any(x: FloatArray) -> FloatArray:
+    subnormal = (x > 0) & (x < SMALLEST)
+    near = _log_of_usual(np.where(subnormal, x * 2.0**54, x), np.where(subnormal, 54.0, 0.0))
+    usual = (x > 0) & (x < np.inf)
+    near[~usual] = np.where(x == 0, -np.inf, np.where(x > 0, x, np.nan))[~usual]
+    return near
+
+
+def _log_of_usual(x: FloatArray, lifted_by: FloatArray | None = None) -> FloatArray:
+    """The logarithm of positive normal numbers, which were multiplied by a power of 2."""
+    bits = x.view(np.int64)
+    whole = (bits - SQRT_HALF) >> 52
     f = (bits - (whole << 52)).view(np.float64) - 1  # in [√½, √2) − 1
-    k = whole - 54.0 * subnormal
+    k = whole.astype(np.float64) if lifted_by is None else whole - lifted_by
     s = f / (2 + f)
     square = s * s
     half = 0.5 * f * f
-    near = k * _LN2_HIGH - ((half - (s * (half + square * _horner(_LOG, square)) + k * _LN2_LOW)) - f)
-    usual = (x > 0) & (x < np.inf)
-    if not usual.all():
-        near[~usual] = np.where(x == 0, -np.inf, np.where(x > 0, x, np.nan))[~usual]
-    return near
+    return k * LN2_HIGH - ((half - (s * (half + square * _horner(LOG, square)) + k * LN2_LOW)) - f)
 
 
 @in_blocks
@@ -104,13 +115,13 @@ def exp(x: FloatArray) -> FloatArray:
     ndarray
         eˣ, of the same shape.
     """
-    bounded = np.clip(x, _LOWEST, _HIGHEST)
-    n = np.rint(bounded * _LOG2_E)
-    high = bounded - n * _LN2_HIGH
-    low = n * _LN2_LOW
+    bounded = np.clip(x, LOWEST, HIGHEST)
+    n = np.rint(bounded * LOG2_E)
+    high = bounded - n * LN2_HIGH
+    low = n * LN2_LOW
     r = high - low
     square = r * r
-    c = r - square * _horner(_EXP, square)
+    c = r - square * _horner(EXP, square)
     near = 1 - ((low - r * c / (2 - c)) - high)  # eʳ
     whole = np.where(np.isnan(n), 0, n).astype(np.int32)
     return np.ldexp(near, whole)
@@ -149,7 +160,9 @@ def log1p(x: FloatArray) -> FloatArray:
     """
     u = 1 + x
     lost = (x - (u - 1)) / u  # what rounding took from 1 + x
-    lost[~((u > 0) & (u < np.inf))] = 0.0
+    usual = (u > 0) & (u < np.inf)
+    if not usual.all():
+        lost[~usual] = 0.0
     return _log(u) + lost
 
 

@@ -75,7 +75,7 @@ class Ratios(NamedTuple):
     log_growth: FloatArray
 
 
-def ratios(z: ArrayLike, sigma: ArrayLike) -> Ratios:
+def ratios(z: ArrayLike, sigma: ArrayLike, *, logarithm: bool = True) -> Ratios:
     """Compute the four functions for residuals z, without squares that may overflow.
 
     Parameters
@@ -84,6 +84,8 @@ def ratios(z: ArrayLike, sigma: ArrayLike) -> Ratios:
         Residuals y − m.
     sigma : array-like
         σ > 0; broadcast against z.
+    logarithm : bool, default=True
+        Whether to compute `log_growth`, which takes most of the time; it is NaN otherwise.
 
     Returns
     -------
@@ -93,8 +95,10 @@ def ratios(z: ArrayLike, sigma: ArrayLike) -> Ratios:
     z = np.asarray(z, dtype=np.float64)
     width = np.sqrt(2 * np.asarray(sigma, dtype=np.float64))
     reach = np.hypot(width, z)  # √(2σ + z²)
-    inside = np.minimum(np.abs(z), width) / width
-    log_growth = np.where(np.abs(z) < width, log1p(inside * inside), 2 * (log(reach) - log(width)))
+    log_growth = np.full_like(reach, np.nan)
+    if logarithm:
+        inside = np.minimum(np.abs(z), width) / width
+        log_growth = np.where(np.abs(z) < width, log1p(inside * inside), 2 * (log(reach) - log(width)))
     with np.errstate(invalid="ignore"):
         sine, cosine = np.where(np.isinf(z), np.sign(z), z / reach), width / reach
     return Ratios(sine * sine, cosine * cosine, sine / reach, log_growth)
