@@ -1,6 +1,6 @@
 """How labels are judged, on residuals of known origin, beside an oracle that knows both densities and the share.
 
-    python bench/audits.py [--repetitions 20] [--sizes 200 1000] [--minutes 8] [--table]
+    python bench/audits.py [--repetitions 20] [--first 0] [--sizes 200 1000] [--minutes 8] [--table]
     python bench/audits.py --real        real and planted errors in tables, see bench/real_errors.py
 
 Noises × wrong labels (bench/noises.py) × sizes × shares. One row per draw is appended to
@@ -33,6 +33,8 @@ SHARES_OUT = (
     "standing_out",
     "low",
     "high",
+    "least_in_all",
+    "most_in_all",
     "true_standing_out",
     "variance_ratio",
     "true_variance",
@@ -81,6 +83,8 @@ def run(noise: str, kind: str, n: int, share: float, repetition: int) -> dict:
         "standing_out": fitted.standing_out,
         "low": low,
         "high": high,
+        "least_in_all": fitted.contamination_interval[0],
+        "most_in_all": fitted.contamination_interval[1],
         "true_standing_out": float((wrong & (best > 0.5)).mean()),
         "variance_ratio": fitted.variance_ratio,
         "true_variance": float(np.mean(r[~wrong] ** 2)),
@@ -136,10 +140,12 @@ def page(rows: list[dict[str, str]]) -> str:
     covered = (runs.of["low"] <= runs.of["true_standing_out"]) & (
         runs.of["true_standing_out"] <= runs.of["high"]
     )
+    wrong = runs.of["n_wrong"] / runs.of["n"]
+    in_all = (runs.of["least_in_all"] <= wrong) & (wrong <= runs.of["most_in_all"])
     lines = [
         "| cells | n | false alarms at level 0.05 | recall / oracle's | clean sets without flags | "
-        "standing-out share covered | draws |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "standing-out share covered | share in all covered | draws |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for (name, group), n in product(runs.groups.items(), SIZES):
         which = group & (runs.of["n"] == n)
@@ -152,7 +158,8 @@ def page(rows: list[dict[str, str]]) -> str:
                 mean_and_error(runs.false_alarms[which & runs.spoilt]),
                 f"{runs.power(which):.2f}",
                 mean_and_error(untouched),
-                f"{covered[which].mean():.2f}",
+                mean_and_error(covered[which].astype(float)),
+                mean_and_error(in_all[which].astype(float)),
                 f"{which.sum():,}",
             )
             lines.append(f"| {' | '.join(cells)} |")
@@ -184,6 +191,7 @@ def page(rows: list[dict[str, str]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first repetition")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this time")
     parser.add_argument("--table", action="store_true", help="only write the page from what is stored")
@@ -202,7 +210,8 @@ def main() -> None:
         for n, share, noise, kind in product(options.sizes, SHARES, NOISES, WRONG)
         if share or kind == next(iter(WRONG))
     ]
-    for repetition in range(0 if options.table else options.repetitions):
+    last = options.first + (0 if options.table else options.repetitions)
+    for repetition in range(options.first, last):
         for start in range(0, len(cells), 50):
             if time.monotonic() < end:
                 run_missing(RESULT, COLUMNS, [(*cell, repetition) for cell in cells[start : start + 50]], run)

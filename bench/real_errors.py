@@ -4,8 +4,8 @@
 
 Tables as in bench/errors.py; the other methods see only those with real errors. All get the same columns. Methods that
 need numbers get categories and dates as numbers of their levels and median values for gaps; LightGBM keeps the gaps.
-Everything runs on one core. One row per table, seed and method is appended to bench/results/audits-real.csv; what is
-there is not run again. The page docs/tables/audits-real.md is made from it.
+Everything runs on one core; times are those of the processor. One row per table, seed and method is appended to
+bench/results/audits-real.csv; what is there is not run again. The page docs/tables/audits-real.md is made from it.
 """
 
 import time
@@ -53,7 +53,7 @@ def ours(table: ErrorTable, seed: int) -> dict[str, Any]:
         "high": high,
         "standing_out_low": out_low,
         "standing_out_high": out_high,
-        "segment": _segment_found(find_segments(result, table.X), table.wrong),
+        "segment": _segment_found(find_segments(result, table.X, inputs=list(table.X.columns)), table.wrong),
     }
 
 
@@ -91,11 +91,11 @@ METHODS = {
 
 def run(name: str, seed: int, method: str) -> dict[str, Any]:
     table = TABLES[name](np.random.default_rng([seed, *name.encode()]))
-    began = time.perf_counter()
+    began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = METHODS[method](table, seed)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     known = ~np.isnan(table.wrong)
     wrong, flags = table.wrong[known] == 1, np.asarray(found.pop("flags"))[known]
     score = np.asarray(found.pop("score"))[known]
@@ -123,7 +123,8 @@ def _line(name: str, method: str, rows: list[dict[str, str]], own: float) -> str
     cells = [name, method, *(_shown(_mean(rows, c), ".2f") for c in ("average_precision",))]
     cells += [_shown(_mean(rows, "flagged"), ".0f")]
     cells += [_shown(_mean(rows, column), ".2f") for column in ("precision", "recall")]
-    cells.append(f"{_mean(rows, 'seconds') / own:.1f} ×")
+    ratio = _mean(rows, "seconds") / own
+    cells.append(DASH if np.isnan(ratio) else f"{ratio:.1f} ×")
     return f"| {' | '.join(cells)} |"
 
 

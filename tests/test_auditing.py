@@ -82,6 +82,14 @@ def test_summary_is_plain_words(result):
     assert f"{result.issues[0]} (" in text
 
 
+def test_one_flagged_label_is_said_in_the_singular():
+    y = np.random.default_rng(0).normal(size=100)
+    y[3] = 60.0
+    audit = Audit.from_residuals(y, np.zeros(100), 1.0)
+    assert audit.issues.tolist() == [3]
+    assert "1 is flagged (at most" in audit.summary()
+
+
 def test_the_counts_of_the_summary_add_up():
     """A level may leave room for a label that is hardly suspect: it is flagged, and not trusted as well."""
     y = np.concatenate([np.linspace(-2, 2, 400), np.full(30, 1e3)])
@@ -353,7 +361,7 @@ def test_rows_that_belong_together_are_judged_together():
     y[wrong] += 6
     grouped = levelhead.audit(place, y, QUICK_NETWORK, groups=sensor)
     assert grouped.is_label_issue[wrong].mean() > 0.9
-    assert grouped.remarks == ()
+    assert grouped.remarks == ("In 4 of 60 groups most labels look wrong.",)
     alone = levelhead.audit(place, y, QUICK_NETWORK)
     assert any("lie above their predictions together" in remark for remark in alone.remarks)
 
@@ -443,9 +451,9 @@ def test_a_shifted_day_is_found_in_a_table_ordered_by_time():
     assert result.is_label_issue[500:524].sum() >= 20
     assert result.is_label_issue.sum() <= 26
     assert any("ordered by 'when'" in remark for remark in result.remarks)
-    assert auditing.blocks_in_time(X.sample(frac=1, random_state=0), y) == (None, ())
-    assert auditing.blocks_in_time(X[["x"]].to_numpy(), y) == (None, ())
-    assert auditing.blocks_in_time(X[:150], y[:150]) == (None, ())
+    assert auditing.groups_in_table(X.sample(frac=1, random_state=0), y) == (None, ())
+    assert auditing.groups_in_table(X[["x"]].to_numpy(), y) == (None, ())
+    assert auditing.groups_in_table(X[:150], y[:150]) == (None, ())
 
 
 def test_a_drift_that_only_neighbours_show_leaves_random_folds():
@@ -453,6 +461,67 @@ def test_a_drift_that_only_neighbours_show_leaves_random_folds():
     rng = np.random.default_rng(0)
     X = pandas.DataFrame({"when": pandas.date_range("2024-03-01", periods=600, freq="h")})
     drift = 3 * np.cumsum(rng.normal(size=600)) / np.sqrt(20)
-    groups, remarks = auditing.blocks_in_time(X, drift + 0.1 * rng.normal(size=600))
+    groups, remarks = auditing.groups_in_table(X, drift + 0.1 * rng.normal(size=600))
     assert groups is None
     assert "--time when" in remarks[0]
+
+
+def patients(shifted=2.5):
+    """120 patients with 8 visits; all labels of eight patients are wrong. The inputs of a patient are always equal."""
+    rng = np.random.default_rng(1)
+    patient = np.repeat(np.arange(120), 8)
+    fixed = rng.normal(size=(120, 2))[patient]
+    y = fixed[:, 0] + np.sin(fixed[:, 1]) + 0.3 * rng.normal(size=960)
+    wrong = np.isin(patient, [3, 50, 51, 52, 90, 100, 110, 117])
+    return patient, fixed, np.where(wrong, y + shifted * (-1) ** patient, y), wrong
+
+
+def test_rows_of_one_patient_are_found_and_judged_together():
+    pandas = pytest.importorskip("pandas")
+    _, fixed, y, wrong = patients()
+    X = pandas.DataFrame(fixed, columns=["age", "weight"]).assign(visit=np.tile(np.arange(8), 120))
+    result = levelhead.audit(X, y, "trees", n_members=1, random_state=0)
+    assert result.is_label_issue[wrong].mean() > 0.6
+    assert wrong[result.is_label_issue].mean() > 0.8
+    assert any("'age', 'weight' are equal in the same rows" in remark for remark in result.remarks)
+    alone = levelhead.audit(X, y, "trees", n_members=1, random_state=0, cv=5)
+    assert alone.is_label_issue[wrong].mean() < 0.2
+
+
+def test_patients_unlike_all_others_leave_random_folds():
+    pandas = pytest.importorskip("pandas")
+    patient, fixed, _, _ = patients()
+    rng = np.random.default_rng(0)
+    y = 3 * rng.normal(size=120)[patient] + 0.1 * rng.normal(size=960)
+    groups, remarks = auditing.groups_in_table(pandas.DataFrame(fixed, columns=["age", "weight"]), y)
+    assert groups is None
+    assert "--group age" in remarks[0]
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+def test_wrong_labels_that_gather_in_groups_support_each_other(correlation):
+    rng = np.random.default_rng(3)
+    group = np.repeat(np.arange(150), 8)
+    agreed = np.sqrt(correlation) * rng.normal(size=150)[group]
+    clean = agreed + np.sqrt(1 - correlation) * rng.normal(size=1200)
+    wrong = group % 12 == 0
+    spoilt = np.where(wrong, clean + 4, clean)
+    alone = Audit.from_residuals(spoilt, np.zeros(1200), 1.0)
+    together = alone.by_groups([f"patient {number}" for number in group])
+    assert together.is_label_issue[wrong].mean() > 0.9
+    assert wrong[together.is_label_issue].mean() > 0.9
+    assert together.is_label_issue[wrong].mean() > alone.is_label_issue[wrong].mean()
+    assert "of 150 groups most labels look wrong" in together.summary()
+    untouched = Audit.from_residuals(clean, np.zeros(1200), 1.0)
+    assert untouched.by_groups(group) is untouched
+
+
+def test_wrong_labels_here_and_there_do_not_support_each_other():
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=1200)
+    y[rng.choice(1200, 80, replace=False)] += 5
+    audit = Audit.from_residuals(y, np.zeros(1200), 1.0)
+    assert audit.by_groups(np.repeat(np.arange(150), 8)) is audit
+    assert audit.by_groups(np.arange(1200)) is audit
+    with pytest.raises(ValueError, match=r"groups has shape \(3,\); give one entry for each of 1200 labels"):
+        audit.by_groups([1, 2, 3])

@@ -27,7 +27,7 @@ from sklearn.utils import _safe_indexing
 from levelhead._extras import available
 from levelhead.audits import Audit, MultiAudit
 from levelhead.audits.audit import JudgedScale
-from levelhead.audits.dependence import find_dependence, time_order
+from levelhead.audits.dependence import find_dependence, shared_levels, time_order
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
 from levelhead.estimators.several import target_names
@@ -37,7 +37,7 @@ from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.frames import missing_cells
 from levelhead.tables.missing import label_codes
 
-_ROWS_IN_TIME = 200, 20_000  # tables for which two further fits are worth while
+_ROWS_IN_GROUPS = 200, 20_000  # tables for which two further fits are worth while
 _MOST_LOST = (
     4 / 3
 )  # held-out error of blocks over that of random folds; chosen on air quality, whole and first 3,000 rows
@@ -46,7 +46,7 @@ _MOST_FINDINGS = 3  # about rows that may belong together, as remarks
 __all__ = [
     "Audit",
     "audit",
-    "blocks_in_time",
+    "groups_in_table",
     "judge",
     "level_columns",
     "missing_cells",
@@ -87,8 +87,8 @@ def audit(
     groups : array-like of shape (n_samples,), default=None
         Rows with equal entries belong together, as visits of one patient: a label is then judged by models that have
         seen no row of its group. `time_blocks` makes groups of rows that follow each other. By default, blocks of time
-        if the rows are ordered by a column of dates and that costs little accuracy (see `blocks_in_time`); otherwise
-        every row stands for itself.
+        if the rows are ordered by a column of dates, or rows of one patient if columns show them, if that costs little
+        accuracy (see `groups_in_table`); otherwise every row stands for itself.
     cv : int, splitter or iterable, default=None
         Folds, as in scikit-learn. By default, they depend on the content of the rows, or on `groups`.
     target_transform : {"auto", "log", "yeo-johnson"}, transformer or None, default="auto"
@@ -132,19 +132,26 @@ def audit(
         model = make(kind, target_transform=target_transform, **settings)
     else:
         model = clone(estimator)
-    groups, about_time = blocks_in_time(X, y) if groups is None and cv is None else (groups, ())
+    about_groups: tuple[str, ...] = ()
+    if groups is None and cv is None:
+        groups, about_groups = groups_in_table(X, y, n_jobs)
     inputs, labels, given = without_codes(X, y, sample_weight=sample_weight, groups=groups, cv=cv)
     model.fit(inputs, labels, **fit_parameters(model, **given))
-    independent = groups is None and cv is None
-    return judge(model, X, y, false_alarm_rate, check_rows=independent).with_remarks(*about_time)
+    check_rows = groups is None and cv is None
+    result = judge(model, X, y, false_alarm_rate, check_rows=check_rows, groups=groups)
+    return result.with_remarks(*about_groups)
 
 
-def blocks_in_time(X: Any, y: ArrayLike) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
-    """Blocks of rows that follow each other, if the rows of a table are ordered by a column of dates.
+def groups_in_table(
+    X: Any, y: ArrayLike, n_jobs: int | None = -1
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """Rows of a table that belong together: neighbours in time, or rows of one patient, house or mixture.
 
-    A model that has seen the hours before and after learns a shift of some hours and misses it, so such rows are judged
-    in blocks. But where sensors or prices drift, a model that has not seen the neighbours errs, and clean labels look
-    wrong. Trees are therefore fitted both ways, and blocks are used only if their held-out error is little larger.
+    A model that has seen the hours before and after learns a shift of some hours and misses it, so rows in the order of
+    a column of dates are judged in blocks. In the same way, rows are judged in groups if a column determines another
+    one with many levels: these are the rows of one patient. But where sensors or prices drift, or every patient is
+    unlike all others, a model that has not seen the group errs, and clean labels look wrong. Trees are therefore fitted
+    both ways, and groups are used only if their held-out error is little larger.
 
     Parameters
     ----------
@@ -152,36 +159,71 @@ def blocks_in_time(X: Any, y: ArrayLike) -> tuple[NDArray[np.int64] | None, tupl
         The table.
     y : array-like of shape (n_samples,)
         Labels.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 means all cores.
 
     Returns
     -------
     tuple of ndarray or None, and tuple of str
-        Groups as of `time_blocks`, or None; and a remark on what was chosen, if a column of dates orders the rows.
-        Tables with more than 20,000 or fewer than 200 rows have no blocks.
+        Group of each row, or None; and a remark on what was chosen, if some rows belong together. Tables with more
+        than 20,000 or fewer than 200 rows have no groups.
     """
-    least, most = _ROWS_IN_TIME
-    framed = frames.library(X) is not None and available("lightgbm") and least <= np.size(y) <= most
-    found = time_order(level_columns(X)) if framed else None
-    if found is None:
+    least, most = _ROWS_IN_GROUPS
+    if not (frames.library(X) is not None and available("lightgbm") and least <= np.size(y) <= most):
         return None, ()
-    name, times = found
-    blocks = time_blocks(times)
-    apart, together = (_held_out_error(X, y, groups) for groups in (None, blocks))
+    columns = level_columns(X)
+    if (ordered := time_order(columns)) is not None:
+        name, times = ordered
+        return _if_little_is_lost(
+            X,
+            y,
+            time_blocks(times),
+            n_jobs,
+            why=f"The rows are ordered by {name!r}",
+            unseen="neighbours in time",
+            missed="Shifts of neighbouring rows may be missed; blocks of time",
+            option=f"--time {name}",
+        )
+    if (shared := shared_levels(columns)) is not None:
+        names, codes = shared
+        return _if_little_is_lost(
+            X,
+            y,
+            codes.astype(np.int64),
+            n_jobs,
+            why=f"Columns {', '.join(map(repr, names))} are equal in the same rows",
+            unseen="these rows",
+            missed=f"Errors that all rows of one {names[0]!r} share may be missed; this column",
+            option=f"--group {names[0]}",
+        )
+    return None, ()
+
+
+def _if_little_is_lost(
+    X: Any,
+    y: ArrayLike,
+    groups: NDArray[np.int64],
+    n_jobs: int | None,
+    *,
+    why: str,
+    unseen: str,
+    missed: str,
+    option: str,
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """The groups, if models that have not seen them are nearly as good, and a remark."""
+    apart, together = (_held_out_error(X, y, each, n_jobs) for each in (None, groups))
     if together > _MOST_LOST * apart:
         return None, (
-            f"The rows are ordered by {name!r}, but models that have not seen neighbours in time err "
-            f"{together / apart:.1f} times as much, so rows were divided at random. Shifts of neighbouring rows may "
-            f"be missed; blocks of time as groups=, or --time {name} on the command line, find them.",
+            f"{why}, but models that have not seen {unseen} err {together / apart:.1f} times as much, so rows were "
+            f"divided at random. {missed} as groups=, or {option} on the command line, find them.",
         )
-    return blocks, (
-        f"The rows are ordered by {name!r}, so labels were judged by models that have not seen neighbours in time.",
-    )
+    return groups, (f"{why}, so labels were judged by models that have not seen {unseen}.",)
 
 
-def _held_out_error(X: Any, y: ArrayLike, groups: Any) -> float:
+def _held_out_error(X: Any, y: ArrayLike, groups: Any, n_jobs: int | None) -> float:
     """Median absolute error of trees on rows that they have not seen; codes for missing labels are left out."""
     inputs, labels, given = without_codes(X, y, groups=groups)
-    trees = make("trees", n_members=1, random_state=0, n_jobs=-1, target_transform=None)
+    trees = make("trees", n_members=1, random_state=0, n_jobs=n_jobs, target_transform=None)
     fitted = trees.fit(inputs, labels, groups=given["groups"])
     return float(np.median(np.abs(np.asarray(labels, dtype=np.float64) - fitted.oof_prediction_.mean)))
 
@@ -229,6 +271,7 @@ def judge(
     *,
     check_rows: bool = True,
     row_numbers: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> Audit:
     """Audit the rows that a levelhead model was fitted to.
 
@@ -250,6 +293,8 @@ def judge(
         a column. What is found becomes a remark of the audit.
     row_numbers : array-like of int, of shape (n_samples,), default=None
         Numbers of the rows in remarks; by default they count from 0.
+    groups : array-like of shape (n_samples,), default=None
+        Rows that belong together, by which the model was fitted; see `Audit.by_groups`.
 
     Returns
     -------
@@ -266,6 +311,8 @@ def judge(
     # Gaps are filled by a step of a pipeline, or by the estimator.
     if ready is not X or getattr(last, "_fills_gaps", False):
         result = result.allowing_for(missing_cells(X))
+    if groups is not None:
+        result = result.by_groups(groups)
     if result.index is None and hasattr(X, "iloc"):
         result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {_reason(last, result.scale)}."]
@@ -349,5 +396,5 @@ def level_columns(X: Any) -> dict[str, NDArray[Any]]:
     """
     if frames.library(X) is not None:
         return {column.name: column.values for column in frames.cells(X)}
-    cells = np.empty((0, 0)) if hasattr(X, "tocsr") else np.asarray(X)
+    cells = np.empty((0, 0)) if frames.is_sparse(X) else np.asarray(X)
     return {f"number {k}": column for k, column in enumerate(cells.T)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from levelhead.audits import dependence
-from levelhead.audits.dependence import find_dependence, time_order
+from levelhead.audits.dependence import find_dependence, shared_levels, time_order
 
 
 def noise(n=1000, seed=0):
@@ -100,5 +100,18 @@ def test_a_table_in_the_order_of_time_is_recognised():
 
 def test_a_missing_date_is_no_order():
     days = (np.datetime64("2024-01-01") + np.arange(60)).astype("datetime64[ns]")
-    days[7] = np.datetime64("NaT")
+    days[7] = np.datetime64("NaT", "ns")
     assert time_order({"day": days}) is None
+
+
+def test_rows_of_one_patient_are_found_by_columns_that_are_equal_in_the_same_rows():
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(40), 5)
+    height, name = rng.normal(170, 10, 40)[patient], np.array([f"p{k}" for k in rng.permutation(40)])[patient]
+    visit, ward = np.tile(np.arange(5), 40), np.array(list("abcd"))[patient % 4]
+    names, codes = shared_levels({"visit": visit, "ward": ward, "height": height, "name": name})
+    assert set(names) == {"height", "name"}
+    assert (codes == patient).all()
+    age = rng.integers(20, 70, 200)
+    assert shared_levels({"age": age, "age squared": age**2, "x": rng.normal(size=200)}) is None
+    assert shared_levels({"height": height, "x": rng.integers(0, 40, 200)}) is None

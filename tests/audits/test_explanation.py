@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from levelhead.audits import affordable, explain
+from levelhead.audits import Audit, affordable, explain, findings, investigate
 from levelhead.audits.explanation import cell_text
 
 X = np.random.default_rng(0).normal(size=(300, 4))
@@ -70,3 +70,17 @@ def test_without_trusted_rows_there_is_nothing_to_compare_with() -> None:
 def test_wide_tables_get_fewer_explanations() -> None:
     assert affordable(10) > 500
     assert affordable(1000) == 8
+
+
+def test_it_says_how_many_of_the_suspect_rows_are_explained(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=300)
+    y[:8] += 5
+    audit = Audit.from_residuals(y, X[:, 0], 0.01)
+    known = {"predict": lambda rows: rows[:, 0], "X": X, "inputs": X}
+    assert investigate(audit, **known).explained == ""
+    monkeypatch.setattr(findings, "_MOST_EXPLAINED", 3)
+    found = investigate(audit, **known)
+    assert found.explained == "The 3 most suspect of 8 doubtful rows are explained."
+    assert found.sentences[-1] == found.explained

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from levelhead.audits import Segment, find_segments
+from levelhead.audits import Audit, Segment, find_segments
 
 N = 1200
 NOISES = {
@@ -151,3 +151,31 @@ def test_a_table_of_other_length_is_refused(exact) -> None:
         find_segments(audit, {"x": [1, 2, 3]})
     with pytest.raises(ValueError, match="give one number for each of 1200 labels"):
         find_segments(audit, rows=[1, 2])
+
+
+def test_a_shift_that_the_model_has_learnt_is_found_where_other_levels_have_no_effect(exact):
+    """The predictions follow sensor 7, so that its residuals are like all others."""
+    rng = np.random.default_rng(0)
+    x, sensor = rng.normal(size=N), rng.integers(0, 12, N)
+    shift = np.where(sensor == 7, 1.0, 0.0)
+    y = 2 * x + shift + rng.normal(size=N)
+    columns = {"x": x, "sensor": np.array([f"s{k}" for k in sensor])}
+    audit = exact(y, 2 * x + shift)
+    assert find_segments(audit, columns) == []
+    (segment,) = find_segments(audit, columns, inputs=["x", "sensor"])
+    assert segment.where == "sensor = s7"
+    assert segment.is_learnt
+    assert segment.shift_in_std == pytest.approx(1, abs=0.3)
+    assert "it may be a true effect" in segment.text
+    effects = rng.normal(size=12)[sensor]
+    unlike = exact(2 * x + effects + rng.normal(size=N), 2 * x + effects)
+    assert find_segments(unlike, columns, inputs=["x", "sensor"]) == []
+
+
+def test_codes_for_missing_labels_are_no_shift():
+    rng = np.random.default_rng(0)
+    y = rng.normal(20, 1, N)
+    y[:20] = -200
+    audit = Audit.from_residuals(y, np.full(N, 20.0), 1.0)
+    assert audit.is_code.sum() == 20
+    assert not any(segment.is_shifted for segment in find_segments(audit))

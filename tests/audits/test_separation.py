@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from levelhead.audits import _known_noise
 from levelhead.audits.audit import most_suspect
 from levelhead.audits.separation import estimate_contamination
 from levelhead.theory.student import prognostic_variance
@@ -45,6 +46,16 @@ def test_biases_by_simulation(simulation, kind, n):
         assert abs(row["fitted"]) < of_variance + noise * 1.6 / np.sqrt(n), (share, row)
         if share == 0:
             assert row["ε̂ − ε"] < 0.01
+
+
+def test_the_gradient_of_the_penalised_likelihood():
+    rng = np.random.default_rng(2)
+    fit = _known_noise._Fit(np.abs(np.append(rng.normal(size=180), rng.uniform(-8, 32, 20))), 1.0, None)
+    fit.bin(5.0)
+    at = np.array([0.1, -2.0, 0.5, 1.3])
+    steps = 1e-5 * np.eye(4)
+    slopes = [(fit.penalised(at + step)[0] - fit.penalised(at - step)[0]) / 2e-5 for step in steps]
+    np.testing.assert_allclose(fit.penalised(at)[1], slopes, rtol=1e-5)
 
 
 def test_clean_labels_stay_clean():
@@ -222,6 +233,17 @@ def test_odds_rise_outwards_and_beyond_the_bins():
     assert estimate.probability(1e200, 1.0) == 1
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_odds_do_not_fall_behind_a_cluster(side):
+    """Behind a narrow cluster of wrong labels there are fewer of them, but clean labels are not likelier there."""
+    rng = np.random.default_rng(3)
+    z = np.concatenate([rng.standard_t(2, size=1000), rng.normal(6, 0.2, 60)])
+    estimate = estimate_contamination(side * z, 1.0, core="student")
+    odds = estimate.log_odds(side * np.linspace(2, 30, 400), 1.0)
+    assert (np.diff(odds) >= 0).all()
+    assert odds[-1] > 0
+
+
 def test_noise_is_the_same_in_other_units_and_in_the_mirror():
     rng = np.random.default_rng(4)
     z = np.concatenate([rng.gamma(2, size=950), rng.uniform(10, 40, 50)])
@@ -287,3 +309,27 @@ def test_probabilities_mean_what_they_say(n, draws):
         )
     assert total > 60
     assert abs(wrong_there - said) / total < 0.15
+
+
+@pytest.mark.parametrize("n", [1000, 5000])
+def test_what_may_be_noise_or_errors_widens_the_share_in_all(n):
+    """Clean heavy tails are no errors; but nothing excludes that they are, and the interval says so."""
+    rng = np.random.default_rng(0)
+    normal = estimate_contamination(rng.normal(size=n), 1.0, core="student")
+    heavy = estimate_contamination(rng.standard_t(3, n), 1.0, core="student")
+    assert normal.contamination_interval[0] == heavy.contamination_interval[0] == 0
+    assert normal.contamination_interval[1] < 0.03 < heavy.contamination_interval[1] < 0.2
+    assert heavy.standing_out_interval[0] == 0
+
+
+def test_the_interval_of_the_standing_out_share_keeps_the_error_of_the_shape_of_the_noise():
+    """Swapped labels among Laplace noise: no family has just this shape, and the interval must hold the truth."""
+    rng = np.random.default_rng(1)
+    widths = {}
+    for n in (5000, 80_000):
+        r = rng.laplace(size=n) / np.sqrt(2)
+        wrong = np.arange(n) < 0.2 * n
+        r[wrong] += 4.2 * rng.normal(size=wrong.sum())
+        low, high = estimate_contamination(r, 1.0, core="student").standing_out_interval
+        widths[n] = high - low
+    assert widths[80_000] > widths[5000] / 2  # without that error it would be a quarter

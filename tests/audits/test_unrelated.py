@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from levelhead.audits import Audit
-from levelhead.audits._unrelated import unrelated_share
+from levelhead.audits import Audit, _unrelated
+from levelhead.audits._unrelated import unrelated_limit, unrelated_share
 
 
 def attenuated(wrong_share, n=1000, seed=0, levels=None):
@@ -48,3 +48,40 @@ def test_few_labels_and_constant_predictions_say_nothing():
     assert unrelated_share(y, mean, np.ones(60)) == 0
     assert unrelated_share(np.arange(200.0), np.zeros(200), np.ones(200)) == 0
     assert unrelated_share(np.zeros(200), np.arange(200.0), np.ones(200)) < 1 / 3
+
+
+def test_many_labels_are_looked_at_in_part_and_in_any_order(monkeypatch):
+    y, mean, _ = attenuated(0.6, n=4000)
+    whole = unrelated_share(y, mean, np.ones(4000))
+    monkeypatch.setattr(_unrelated, "_MOST_ROWS", 1500)
+    part = unrelated_share(y, mean, np.ones(4000))
+    assert part == pytest.approx(whole, abs=0.05)
+    order = np.random.default_rng(1).permutation(4000)
+    assert unrelated_share(y[order], mean[order], np.ones(4000)) == pytest.approx(part, abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.2, 1.0, 2.0])
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_the_limit_of_what_could_hide_covers_exchanged_labels(noise, share):
+    rng = np.random.default_rng(7)
+    signal = rng.normal(size=2000)
+    y = signal + noise * rng.normal(size=2000)
+    wrong = rng.random(2000) < share
+    y[wrong] = rng.permutation(y)[wrong]
+    limit = unrelated_limit(y, signal, np.full(2000, noise))
+    assert share <= limit < share + {0.2: 0.03, 1.0: 0.3, 2.0: 0.9}[noise]
+    audit = Audit.from_residuals(y, signal, noise**2)
+    low, high = audit.contamination_interval
+    assert low <= share <= high
+
+
+def test_inputs_that_predict_little_are_named():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=1000)
+    y = signal + 3 * rng.normal(size=1000)
+    audit = Audit.from_residuals(y, signal, 9.0)
+    assert audit.contamination_interval[1] == audit.unrelated_limit > 1 / 3
+    assert "could be those of other rows" in audit.summary()
+    assert unrelated_limit(y, np.zeros(1000), np.ones(1000)) == 0
+    other = Audit.from_residuals(y[:500], signal[:500], 9.0, separation=audit.separation)
+    assert other.unrelated_limit == 0  # the share is that of other rows

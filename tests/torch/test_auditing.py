@@ -135,6 +135,21 @@ def test_few_rows_are_judged_by_the_separation_of_many(rows, dataset):
     assert_allclose(few.p_outlier, many.p_outlier[:20], rtol=1e-6)
 
 
+def test_frames_of_a_spoilt_video_are_found_together(rows):
+    """Labels of one video in twelve are off by three deviations: too little for one label, enough for ten."""
+    x, video = rows[0][:1500], np.repeat(np.arange(150), 10)
+    spread = 0.1 + 0.2 * x.abs()
+    noise = torch.tensor(np.random.default_rng(0).normal(size=(1500, 1)), dtype=torch.float32)
+    wrong = video % 12 == 0
+    y = x + spread * (noise + 3.5 * torch.tensor(wrong)[:, None])
+    alone, together = (
+        robust.label_audit(TensorDataset(x, y), Known(), groups=groups) for groups in (None, video)
+    )
+    assert alone.is_label_issue[wrong].mean() < 0.7
+    assert together.is_label_issue[wrong].mean() > 0.9
+    assert wrong[together.is_label_issue].mean() > 0.9
+
+
 def test_progress_is_shown_on_request_only(dataset, capsys):
     robust.label_audit(dataset, Known(), progress=True)
     shown = capsys.readouterr().err

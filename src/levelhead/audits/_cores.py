@@ -69,7 +69,7 @@ class TwoPiece(Core):
 
     lower = np.array([-1.5, -2.5, -2.5, _SMALLEST_TAIL, _SMALLEST_TAIL, 0.0])
     upper = np.array([1.5, 1.2, 2.5, LARGEST_TAIL, LARGEST_TAIL, 2 * _NORMAL_TOP])
-    starts = (
+    starts: Sequence[tuple[float, Sequence[float]]] = (
         (1.0, (0.0, 0.0, 0.0, 0.02, 0.02, _NORMAL_TOP)),
         (1.0, (0.0, 0.0, 0.0, 0.15, 0.15, _NORMAL_TOP)),
         (1.0, (0.0, 0.0, 0.0, 0.3, 0.3, _NORMAL_TOP)),
@@ -122,6 +122,17 @@ class TwoPiece(Core):
         return heavier if heavier > 2 * _SMALLEST_TAIL else 0.0
 
 
+class SkewedNormal(TwoPiece):
+    """A normal density on each side of the mode: `TwoPiece` with the lightest tails and a normal top."""
+
+    lower = np.array([-1.5, -2.5, -2.5, _SMALLEST_TAIL, _SMALLEST_TAIL, _NORMAL_TOP])
+    upper = np.array([1.5, 1.2, 2.5, _SMALLEST_TAIL, _SMALLEST_TAIL, _NORMAL_TOP])
+    starts = (
+        (1.0, (0.0, 0.0, 0.0, _SMALLEST_TAIL, _SMALLEST_TAIL, _NORMAL_TOP)),
+        (0.6, (0.0, -0.5, 0.0, _SMALLEST_TAIL, _SMALLEST_TAIL, _NORMAL_TOP)),
+    )
+
+
 class JohnsonSU(Core):
     """γ + δ asinh((x − ξ)/λ) is a unit normal variable. Parameters: γ, ln δ, ξ, ln λ."""
 
@@ -162,3 +173,4 @@ class JohnsonSU(Core):
 
 
 CORES: tuple[Core, ...] = (TwoPiece(), JohnsonSU())
+LIGHTEST: Core = SkewedNormal()

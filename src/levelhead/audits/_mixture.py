@@ -4,14 +4,14 @@ Backgrounds are added one by one, each time the one that gains most at the prese
 together by damped Fisher scoring. All arrays have one row per start.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from levelhead.audits._backgrounds import EXISTENCE, PAID_IN_THE_AVERAGE, dictionary, per_label
-from levelhead.audits._bins import half_scale
+from levelhead.audits._backgrounds import EXISTENCE, PAID_IN_THE_AVERAGE, dictionary, outside, per_label
+from levelhead.audits._bins import WIDTHS, X, half_scale
 from levelhead.audits._cores import Core
 from levelhead.theory.elementary import exp, log, log1p
 
@@ -19,13 +19,15 @@ FloatArray = NDArray[np.float64]
 
 _SLOTS = 4  # most backgrounds in one model
 _STEPS, _LAST_STEPS = 8, 12  # of Fisher scoring, after each background and at the end
-_ALONE_STEPS = 25  # for a core without background
+_ALONE, _ALONE_STEPS = 3, 25  # starts and steps for a core without background
 _GROWING_STEPS = 6
 _ENOUGH = 1e-3  # gain in log likelihood that is not worth another step
 _NONE = 0.05  # a background with fewer labels is dropped
 _TOO_NARROW = (
     0.75  # backgrounds for a core that is narrower than this, relative to the fitted one, do not count
 )
+_BULK = 2.5  # half-widths of the core
+_ALIKE = 0.02  # models whose shares of the bins differ by less in total are one
 _TINY = 1e-300
 
 
@@ -74,6 +76,22 @@ class Model:
     def clean(self) -> FloatArray:
         """Share of all labels that is clean and lies in each bin."""
         return (1 - float(self.shares.sum())) * self.mass
+
+    @property
+    def outside_the_bulk(self) -> FloatArray:
+        """A density of wrong labels of which nothing is known but that they lie outside the bulk."""
+        return outside(float(X[np.argmax(self.mass / WIDTHS)]), _BULK * half_scale(self.mass))
+
+    def with_background(self, shape: FloatArray, share: float) -> "Model":
+        """The same core with one background, which costs nothing."""
+        return replace(self, shapes=shape[None, :], shares=np.array([share]), prices=np.zeros(1))
+
+    def is_like(self, other: "Model") -> bool:
+        """Whether both put the same labels into core and backgrounds."""
+        if self.core is not other.core or self.shares.size != other.shares.size:
+            return False
+        distance = np.abs(self.clean - other.clean).sum() + np.abs(self.wrong - other.wrong).sum()
+        return bool(distance < _ALIKE)
 
 
 class Batch:
@@ -268,9 +286,29 @@ def fit(core: Core, counts: FloatArray) -> list[Model]:
         if not grown:
             break
     batch.polish(_LAST_STEPS)
-    alone = Batch(core, counts, at[:3].copy(), 1)
+    alone = Batch(core, counts, at[:_ALONE].copy(), 1)
     alone.polish(_ALONE_STEPS)
-    return batch.models(scales) + alone.models(np.ones(3))
+    return batch.models(scales) + alone.models(np.ones(len(alone.at)))
+
+
+def distinct(models: list[Model]) -> list[Model]:
+    """The models that differ, in the order of their costs.
+
+    Parameters
+    ----------
+    models : list of Model
+        Fitted models.
+
+    Returns
+    -------
+    list of Model
+        Of models that are alike, the best.
+    """
+    kept: list[Model] = []
+    for model in sorted(models, key=lambda model: model.cost):
+        if not any(model.is_like(other) for other in kept):
+            kept.append(model)
+    return kept
 
 
 def refit(model: Model, counts: FloatArray, shares: FloatArray) -> Batch:

@@ -1,6 +1,6 @@
 """The scan for segments: two statistics of a range of rows, and the search for the strongest range."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 
 from levelhead._checks import FloatArray
 from levelhead.audits._ranges import LARGEST_SHARE, LEAST, Scan
+from levelhead.audits._unaware import LEAST_LEVELS
 from levelhead.theory.elementary import log
 
 Index = NDArray[np.intp]
@@ -41,12 +42,28 @@ class Hit(NamedTuple):
 
 
 class Shift:
-    """Sums of normal scores."""
+    """Sums of normal scores.
 
-    def __init__(self, z: FloatArray, repeated: NDArray[np.bool_]) -> None:
-        self.scores = np.where(
-            repeated, 0.0, _normal_scores(z)
-        )  # the same row twice is no more evidence than once
+    Parameters
+    ----------
+    z : ndarray of shape (n_samples,)
+        Residuals in units of the noise.
+    ignored : ndarray of bool of shape (n_samples,)
+        Rows that are no evidence: copies of other rows, and codes for missing labels.
+    unaware : mapping of str to ndarray of shape (n_samples,)
+        Other residuals for scans of one column alone: those of a model that does not know it.
+    """
+
+    def __init__(self, z: FloatArray, ignored: NDArray[np.bool_], unaware: Mapping[str, FloatArray]) -> None:
+        self.residuals = {"": z, **unaware}
+        self.scores = {name: _scores(each, ignored) for name, each in self.residuals.items()}
+        typical = {name: float(np.median(np.abs(each[~ignored]))) for name, each in self.residuals.items()}
+        self.width = {name: each / max(typical[""], 1e-300) for name, each in typical.items()}
+
+    def about(self, scan: Scan) -> str:
+        """The name of the column that the residuals of a scan do not know; empty if they know all inputs."""
+        name = scan.columns[0].name
+        return name if len(scan.columns) == 1 and name in self.scores else ""
 
     def strength(self, scan: Scan, start: Index, stop: Index) -> FloatArray:
         """The absolute sum in its standard deviations; 0 for a small shift."""
@@ -54,26 +71,30 @@ class Shift:
         return np.where(effect >= _SMALLEST_SHIFT, statistic, 0.0)
 
     def _statistic(self, scan: Scan, start: Index, stop: Index) -> tuple[FloatArray, FloatArray]:
-        n = len(self.scores)
-        below = np.append(0.0, np.cumsum(self.scores[scan.order]))
+        scores = self.scores[self.about(scan)]
+        n = len(scores)
+        below = np.append(0.0, np.cumsum(scores[scan.order]))
         inside, length = below[stop] - below[start], (stop - start).astype(np.float64)
         mean = below[-1] / n
         away = np.abs(inside - length * mean)
-        spread = np.sqrt(np.mean((self.scores - mean) ** 2) * length * (1 - length / n))
+        spread = np.sqrt(np.mean((scores - mean) ** 2) * length * (1 - length / n))
         effect = away / (length * (1 - length / n))  # mean inside minus mean outside
+        effect = effect * self.width[self.about(scan)]  # in units of the noise
         return away / np.maximum(spread, 1e-300), effect
 
     def candidates(self, scan: Scan) -> FloatArray:
         """The strength of all ranges, corrected for the agreement of residuals that is usual for their length."""
         statistic, effect = self._statistic(scan, scan.start, scan.stop)
-        return np.where(effect >= _SMALLEST_SHIFT, statistic / np.sqrt(_inflation(statistic, scan)), 0.0)
+        usual = _usual(statistic) if self.about(scan) else _inflation(statistic, scan)
+        return np.where(effect >= _SMALLEST_SHIFT, statistic / np.sqrt(usual), 0.0)
 
     def log_p(self, strength: float) -> float:
         return float(np.round(np.log(2.0) + log_ndtr(-strength), 9))
 
     def explain(self, rows: Index) -> None:
         """Remove the shift of a segment that was found."""
-        self.scores[rows] -= np.mean(self.scores[rows])
+        for scores in self.scores.values():
+            scores[rows] -= np.mean(scores[rows])
 
 
 class Suspects:
@@ -109,6 +130,19 @@ class Suspects:
 
 
 Test = Shift | Suspects
+
+
+def _scores(z: FloatArray, ignored: NDArray[np.bool_]) -> FloatArray:
+    scores = np.zeros(len(z))
+    scores[~ignored] = _normal_scores(z[~ignored])
+    return scores
+
+
+def _usual(statistic: FloatArray) -> float:
+    """By how much the squared statistic of most levels exceeds that of levels without an effect, at least 1."""
+    if len(statistic) < LEAST_LEVELS:
+        return np.inf
+    return max(1.0, float(np.median(statistic**2)) / _MEDIAN_SQUARE)
 
 
 def _normal_scores(z: FloatArray) -> FloatArray:

@@ -13,7 +13,9 @@ from levelhead._checks import vector
 from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
 from levelhead._plot_style import shown_once
-from levelhead.audits._unrelated import unrelated_share
+from levelhead.audits._groups import group_odds
+from levelhead.audits._unrelated import unrelated_limit, unrelated_share
+from levelhead.audits.dependence import correlation_within, level_codes
 from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.html import audit_html
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
@@ -29,6 +31,7 @@ LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong lab
 _CODE_ODDS = 20.0  # log odds that a code for missing is wrong
 _MANY = 1 / 3  # beyond this share of labels of other rows, the model has followed them
 _NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
+_LARGEST_IN_GROUPS = 2.0  # residuals beyond it count as this in the correlation within groups of clean labels
 
 
 class Judged(NamedTuple):
@@ -105,8 +108,9 @@ class Audit:
     contamination : float
         Estimated share of wrong labels, those included that look like clean ones.
     contamination_interval : tuple of float
-        Interval for that share, from the profile likelihood. It holds the true share only if wrong labels that look
-        like clean ones have the same distribution as those that do not.
+        Interval for that share. It reaches from the share that the likelihood of the fitted models demands to the
+        largest of three shares that the residuals do not exclude: what the likelihood allows, what is wrong if clean
+        noise has no heavier tails than a normal density, and `unrelated_limit`.
     standing_out : float
         Estimated share of labels that are wrong and differ visibly from clean ones.
     standing_out_interval : tuple of float
@@ -116,6 +120,9 @@ class Audit:
     unrelated : float
         Share of labels that look like labels of other rows, whatever the model expects; 0 if the residuals show no such
         thing. Beyond a third, the model itself has followed wrong labels, and the result is not reliable.
+    unrelated_limit : float
+        Largest share of labels that could be those of other rows and hide in the noise: little if the inputs predict
+        well and the noise has light tails, much if they predict little.
     warnings : tuple of str
         Why the result should not be relied on: too many wrong labels, inputs that predict nothing, or residuals without
         a shape in which wrong labels can be distinguished.
@@ -202,21 +209,56 @@ class Audit:
         y, mean = vector("given", given), vector("predicted", predicted)
         level = check_share("false_alarm_rate", false_alarm_rate)
         spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), y.shape)
-        if separation is None and (y == y[0]).all() and np.median(np.abs(y - mean)) == 0:
+        if separation is None and (y == y[0]).all():
             raise ValueError(f"all labels are {y[0]:g}: a constant target has no noise to judge labels by")
+        return cls._of(
+            y,
+            mean,
+            spread,
+            alpha=alpha,
+            separation=separation,
+            level=level,
+            transform=transform,
+            codes=codes,
+            index=index,
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        y: FloatArray,
+        mean: FloatArray,
+        spread: FloatArray,
+        *,
+        alpha: ArrayLike | None,
+        separation: ContaminationEstimate | None,
+        level: float,
+        transform: Transform | None,
+        codes: ArrayLike | None,
+        index: Any = None,
+        unrelated: float | None = None,
+    ) -> "Audit":
+        """Judge labels; `unrelated` is given for a part of a table, of which there are no warnings then."""
         labels = y if transform is None else transform.labels(y)
         residual = labels - mean
         known = label_codes(y, residual / np.sqrt(spread)) if codes is None else np.asarray(codes, float)
         is_code = np.isin(y, known)
+        rest = ~is_code
         if separation is None:
-            rest = ~is_code
             separation = estimate_contamination(residual[rest], spread[rest], core="student")
         odds = separation.log_odds(residual, spread)
         odds = np.where(is_code, np.maximum(odds, _CODE_ODDS), odds)
         p = 1 / (1 + exp(-odds))
         std = np.sqrt(separation.variance_ratio * spread)
         scale = None if transform is None else JudgedScale(transform, mean, std)
-        unrelated = unrelated_share(labels[~is_code], mean[~is_code], std[~is_code])
+        warnings: tuple[str, ...] = ()
+        if unrelated is None:
+            unrelated = unrelated_share(labels[rest], mean[rest], std[rest])
+            warnings = (
+                *separation.warnings,
+                *_without_signal(labels[rest], mean[rest]),
+                *_too_many(unrelated),
+            )
         return cls(
             given_label=y,
             predicted_label=mean if scale is None else scale.predicted_label,
@@ -230,11 +272,7 @@ class Audit:
             log_odds=odds,
             is_code=is_code,
             unrelated=unrelated,
-            warnings=(
-                *separation.warnings,
-                *_without_signal(labels[~is_code], mean[~is_code]),
-                *_too_many(unrelated),
-            ),
+            warnings=warnings,
             index=None if index is None else np.asarray(index),
         )
 
@@ -278,9 +316,20 @@ class Audit:
 
     @property
     def contamination_interval(self) -> tuple[float, float]:
-        """Interval for the share of wrong labels."""
+        """Interval for the share of wrong labels, those included that could hide in the noise."""
         low, high = self.separation.contamination_interval
-        return self._with_codes(low), self._with_codes(max(high, self._hidden))
+        return self._with_codes(low), self._with_codes(max(high, self._hidden, self.unrelated_limit))
+
+    @functools.cached_property
+    def unrelated_limit(self) -> float:
+        """Largest share of labels that could be those of other rows and hide in the noise.
+
+        0 if the share was given, or if it was estimated on other rows.
+        """
+        if self.separation.standard_error == 0 or self.separation.n + self.is_code.sum() != len(self):
+            return 0.0
+        given, predicted, std = (values[~self.is_code] for values in self.judged)
+        return unrelated_limit(given, predicted, std)
 
     @property
     def standing_out(self) -> float:
@@ -292,6 +341,12 @@ class Audit:
         """Interval for the share of wrong labels that differ visibly from clean ones."""
         low, high = self.separation.standing_out_interval
         return self._with_codes(low), self._with_codes(high)
+
+    @property
+    def shares(self) -> str:
+        """The intervals of both shares in words."""
+        least, most = self.standing_out_interval[0], self.contamination_interval[1]
+        return f"at least {least:.1%} stand out, up to {most:.1%} could be wrong with those that hide in the noise"
 
     @property
     def _hidden(self) -> float:
@@ -362,6 +417,48 @@ class Audit:
             index=self.index,
         ).with_remarks(*self.remarks)
 
+    def by_groups(self, groups: ArrayLike) -> "Audit":
+        """Return the same audit, in which a label is more suspect if other labels of its group are.
+
+        Some patients, sensors or days are wrong as a whole. If the log odds show that wrong labels gather in groups,
+        the prior probability that a label is wrong is that of its group; otherwise nothing changes.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_samples,)
+            Rows with equal entries belong together. Their labels should be judged by models that have seen none of
+            them.
+
+        Returns
+        -------
+        Audit
+            A new audit with other probabilities and flags, and a remark that says in how many groups most labels look
+            wrong; this one if wrong labels do not gather in groups.
+
+        Raises
+        ------
+        ValueError
+            If there is not one entry per label.
+        """
+        names = np.asarray(groups)
+        if names.shape != (len(self),):
+            raise ValueError(f"groups has shape {names.shape}; give one entry for each of {len(self)} labels")
+        rest = ~self.is_code
+        codes = level_codes(names[rest])
+        if codes.size == 0 or codes.max() + 1 in (1, codes.size):
+            return self
+        correlation = correlation_within(self.z[rest], codes, _LARGEST_IN_GROUPS)
+        found = group_odds(self.log_odds[rest], self.separation.contamination, codes, correlation)
+        if not len(found.spoilt):
+            return self
+        odds = self.log_odds.copy()
+        odds[rest] = found.log_odds
+        p = 1 / (1 + exp(-odds))
+        flagged = _flagged(p, self.is_code, self.false_alarm_rate)
+        return replace(self, log_odds=odds, p_outlier=p, is_label_issue=flagged).with_remarks(
+            f"In {len(found.spoilt):,} of {codes.max() + 1:,} groups most labels look wrong."
+        )
+
     def with_remarks(self, *remarks: str) -> "Audit":
         """Return the same audit with more remarks.
 
@@ -394,9 +491,8 @@ class Audit:
         trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
         lines = [f"Not reliable: {'; '.join(self.warnings)}."] if self.warnings else []
         lines += [
-            f"{n:,} labels. About {self.contamination:.1%} look wrong ({_ends(self.contamination_interval)}); "
-            f"{self.standing_out:.1%} stand out ({_ends(self.standing_out_interval)}).",
-            f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {found:,} are flagged "
+            f"{n:,} labels. About {self.contamination:.1%} look wrong: {self.shares}.",
+            f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {flagged_in_words(found)} "
             f"(at most {self.false_alarm_rate:.0%} of them are expected to be false alarms).",
         ]
         for code in np.unique(self.given_label[self.is_code]):
@@ -409,6 +505,11 @@ class Audit:
             )
             more = f", and {found - 5:,} more" if found > 5 else ""
             lines.append(f"Most suspect rows: {shown}{more}.")
+        if self.unrelated_limit > _MANY:
+            lines.append(
+                f"The inputs predict so little that up to {self.unrelated_limit:.0%} of the labels could be those of "
+                "other rows."
+            )
         if self.separation.tail > 0:
             lines.append(
                 f"Clean noise has heavier tails than a Gaussian (about {1 / self.separation.tail:.0f} degrees of "
@@ -542,6 +643,22 @@ def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
     return chosen & (p > 0.5)
 
 
+def flagged_in_words(count: int) -> str:
+    """Say how many labels are flagged.
+
+    Parameters
+    ----------
+    count : int
+        Number of flagged labels.
+
+    Returns
+    -------
+    str
+        The end of a sentence about labels.
+    """
+    return f"{count:,} {'is' if count == 1 else 'are'} flagged"
+
+
 def _flagged(p: FloatArray, is_code: NDArray[np.bool_], false_alarm_rate: float) -> NDArray[np.bool_]:
     """Codes, and the most suspect of the other labels."""
     flagged = is_code.copy()
@@ -566,7 +683,3 @@ def _too_many(unrelated: float) -> tuple[str, ...]:
         f"about {unrelated:.0%} of the labels look like labels of other rows; with so many, the model follows wrong "
         "labels, and the probabilities mean nothing",
     )
-
-
-def _ends(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:.1%} to {interval[1]:.1%}"

@@ -14,6 +14,7 @@ agree in neighbouring rows of a file and in rows of one level of a column.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ _LEAST_RUN = 4
 _LEAST_ROWS = 30
 _MOST_RUNS = 3
 _MOST_ROWS = 50_000  # of a column that are compared
+_LEAST_LEVELS = 20  # of columns whose entries stand for patients, houses or mixtures
 _LEAST_TIMES = 20  # different dates of a table whose rows follow each other in time
 
 
@@ -121,6 +123,88 @@ def find_dependence(z: ArrayLike, columns: Mapping[str, ArrayLike] | None = None
     return sorted(found, key=lambda finding: finding.p_value)
 
 
+def level_codes(values: ArrayLike) -> NDArray[np.intp]:
+    """Number the different entries of a column from 0, in the order in which they occur.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples,)
+        Entries of any kind; missing numbers are one level.
+
+    Returns
+    -------
+    ndarray of int of shape (n_samples,)
+        The numbers.
+    """
+    known: dict[object, int] = {}
+    entries = [None if entry != entry else entry for entry in np.asarray(values).tolist()]
+    return np.array([known.setdefault(entry, len(known)) for entry in entries], dtype=np.intp)
+
+
+def shared_levels(columns: Mapping[str, ArrayLike]) -> tuple[tuple[str, ...], NDArray[np.intp]] | None:
+    """Find rows of one patient, house or mixture: a column whose entries determine those of another.
+
+    Both must have many levels, and neither may be a function of the other that only rises or falls, as the square of
+    an age: such columns say the same thing twice.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like of shape (n_samples,)
+        Columns of the table.
+
+    Returns
+    -------
+    tuple of names and ndarray of int of shape (n_samples,), or None
+        Names of the columns that are equal in the same rows, and the number of the group of each row.
+    """
+    many = {}
+    for name, values in columns.items():
+        codes = level_codes(values)
+        if _LEAST_LEVELS <= codes.max(initial=0) + 1 <= len(codes) // 2:
+            many[name] = codes
+    for name in sorted(many, key=lambda each: -int(many[each].max())):
+        codes, count = many[name], int(many[name].max()) + 1
+        first = np.unique(codes, return_index=True)[1]
+        same = [
+            other
+            for other, their in many.items()
+            if other != name
+            and 2 * (their.max() + 1) >= count
+            and (their[first][codes] == their).all()
+            and not _monotone(np.asarray(columns[name])[first], np.asarray(columns[other])[first])
+        ]
+        if same:
+            return (name, *same), codes
+    return None
+
+
+def _monotone(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    if one.dtype.kind not in "iuf" or other.dtype.kind not in "iuf":
+        return False
+    steps = np.diff(other[np.argsort(one, kind="stable")])
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def correlation_within(z: FloatArray, codes: NDArray[np.intp], largest: float) -> float:
+    """Correlation of residuals within groups, 0 if they do not agree.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_samples,)
+        Residuals in units of the noise.
+    codes : ndarray of int of shape (n_samples,)
+        Number of the group of each row, from 0.
+    largest : float
+        Residuals beyond it count as this.
+
+    Returns
+    -------
+    float
+        The correlation, from 0 to 1.
+    """
+    return max(0.0, _analysis_of_variance(np.clip(z, -largest, largest), codes)[0])
+
+
 def time_order(columns: Mapping[str, ArrayLike]) -> tuple[str, FloatArray] | None:
     """Find the column of dates by which the rows of a table are ordered.
 
@@ -182,22 +266,27 @@ def _levels(values: ArrayLike) -> NDArray[np.intp] | None:
     given = np.asarray(values)[:_MOST_ROWS]
     if given.dtype.kind == "f" and not (given == np.trunc(given))[np.isfinite(given)].all():
         return None
-    known: dict[object, int] = {}
-    codes = np.array([known.setdefault(value, len(known)) for value in given.tolist()], dtype=np.intp)
-    return codes if 3 <= len(known) <= len(codes) // 2 else None
+    codes = level_codes(given)
+    return codes if 3 <= codes.max(initial=0) + 1 <= len(codes) // 2 else None
 
 
 def _within(u: FloatArray, codes: NDArray[np.intp], name: str, n_columns: int) -> list[Dependence]:
     """One-way analysis of variance: whether levels differ more than their rows."""
+    correlation, ratio = _analysis_of_variance(u, codes)
+    n, n_levels = len(u), int(codes.max()) + 1
+    p = min(1.0, n_columns * float(fdtrc(n_levels - 1, n - n_levels, ratio)))
+    agree = correlation >= _LEAST_CORRELATION and p < _LEVEL
+    return [Dependence("column", correlation, p, column=name)] if agree else []
+
+
+def _analysis_of_variance(u: FloatArray, codes: NDArray[np.intp]) -> tuple[float, float]:
+    """Correlation within levels, and the ratio of the variances between and within them; 0 if either cannot vary."""
     sizes = np.bincount(codes).astype(np.float64)
     n, n_levels = len(u), len(sizes)
     means = np.bincount(codes, u) / sizes
-    between = float((sizes * (means - u.mean()) ** 2).sum()) / (n_levels - 1)
-    within = float(((u - means[codes]) ** 2).sum()) / (n - n_levels)
+    between = float((sizes * (means - u.mean()) ** 2).sum()) / max(n_levels - 1, 1)
+    within = float(((u - means[codes]) ** 2).sum()) / max(n - n_levels, 1)
     if within == 0:
-        return []
-    typical = (n - float((sizes**2).sum()) / n) / (n_levels - 1)
-    correlation = (between - within) / (between + (typical - 1) * within)
-    p = min(1.0, n_columns * float(fdtrc(n_levels - 1, n - n_levels, between / within)))
-    agree = correlation >= _LEAST_CORRELATION and p < _LEVEL
-    return [Dependence("column", correlation, p, column=name)] if agree else []
+        return 0.0, 0.0
+    typical = (n - float((sizes**2).sum()) / n) / max(n_levels - 1, 1)
+    return (between - within) / (between + (typical - 1) * within), between / within

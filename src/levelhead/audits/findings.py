@@ -42,9 +42,17 @@ class Findings:
 
     @property
     def sentences(self) -> list[str]:
-        """The segments and the kinds of errors in words."""
-        kinds = self.diagnosis.summary()
-        return [*(segment.text for segment in self.segments), *([kinds] if kinds else [])]
+        """The segments, the kinds of errors and the number of explained rows in words."""
+        texts = (*(segment.text for segment in self.segments), self.diagnosis.summary(), self.explained)
+        return [text for text in texts if text]
+
+    @property
+    def explained(self) -> str:
+        """How many of the suspect rows are explained; empty if all are, or if no explanation was asked for."""
+        suspects = int(doubtful(self.audit).sum())
+        if not 0 < len(self.explanations) < suspects:
+            return ""
+        return f"The {len(self.explanations):,} most suspect of {suspects:,} doubtful rows are explained."
 
     def to_dict(self) -> dict[str, Any]:
         """Return segments and kinds as plain values, for JSON.
@@ -107,6 +115,7 @@ def investigate(
     predict: Callable[[Any], ArrayLike] | None = None,
     X: Any = None,
     inputs: ArrayLike | None = None,
+    input_names: Collection[str] = (),
 ) -> Findings:
     """Find segments, likely kinds of errors, and reasons for the expectations of the most suspect rows.
 
@@ -128,13 +137,15 @@ def investigate(
         Inputs of the model.
     inputs : array-like of shape (n_labels, n_numbers), default=None
         Numbers to find the nearest rows with.
+    input_names : collection of str, default=()
+        Columns that the model was fitted to; see `find_segments`.
 
     Returns
     -------
     Findings
         Segments, diagnosis and explanations.
     """
-    segments = find_segments(audit, table, rows=rows, skip=skip)
+    segments = find_segments(audit, table, rows=rows, skip=skip, inputs=input_names)
     found = Findings(audit, segments, diagnose(audit, segments=segments, factors=factors))
     suspect = doubtful(audit)
     if predict is None or X is None or suspect.all() or not suspect.any():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
-from levelhead.audits.audit import Audit
+from levelhead.audits.audit import Audit, flagged_in_words
 from levelhead.prediction.display import make_frame
 from levelhead.prediction.multiple import place_of
 
@@ -79,7 +79,7 @@ class MultiAudit:
         for name, one in zip(self.targets, self.audits, strict=True):
             worst = ", ".join(map(str, one.issues[:_SHOWN].tolist()))
             rows = f" (rows {worst}{', …' if len(one.issues) > _SHOWN else ''})" if worst else ""
-            flagged = f"{int(one.is_label_issue.sum()):,} are flagged{rows}"
+            flagged = f"{flagged_in_words(int(one.is_label_issue.sum()))}{rows}"
             lines.append(f"{name}: about {one.contamination:.1%} look wrong, {flagged}.")
         return "\n".join(lines)
 

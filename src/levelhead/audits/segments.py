@@ -30,6 +30,7 @@ from levelhead._checks import share as check_share
 from levelhead.audits._places import place_of
 from levelhead.audits._ranges import Column, Scan, read_columns, scans
 from levelhead.audits._scanning import Shift, Suspects, Test, log_count, strongest
+from levelhead.audits._unaware import unaware_residuals
 
 if TYPE_CHECKING:
     from levelhead.audits.audit import Audit
@@ -67,6 +68,8 @@ class Segment:
         Whether it holds significantly many suspects.
     p_value : float
         Probability of such a segment anywhere in a table without errors, at most; corrected for all candidates.
+    is_learnt : bool
+        Whether the model has learnt the shift, so that residuals cannot show whether it is an error or a true effect.
     """
 
     where: str
@@ -79,6 +82,7 @@ class Segment:
     all_suspects: int
     is_dense: bool
     p_value: float
+    is_learnt: bool = False
 
     @property
     def text(self) -> str:
@@ -88,7 +92,8 @@ class Segment:
         shifted = f"about {abs(self.shift):.3g} too {side} ({abs(self.shift_in_std):.1f} standard deviations)"
         inside = f"{self.suspects:,} of {self.all_suspects:,} doubtful labels"
         if not self.is_dense:
-            return f"The labels of {'the ' if self.columns else ''}{count} are {shifted}."
+            learnt = "; the model has learnt this, so it may be a true effect" if self.is_learnt else ""
+            return f"The labels of {'the ' if self.columns else ''}{count} are {shifted}{learnt}."
         dense = f"{inside} are in {'the ' if self.columns else ''}{count}"
         return f"{dense}; labels there are {shifted}." if self.is_shifted else f"{dense}."
 
@@ -109,6 +114,7 @@ class Segment:
             "suspects",
             "all_suspects",
             "is_dense",
+            "is_learnt",
         )
         plain = {name: getattr(self, name) for name in names}
         plain["columns"] = list(self.columns)
@@ -137,6 +143,7 @@ def find_segments(
     *,
     rows: ArrayLike | None = None,
     skip: Collection[str] = (),
+    inputs: Collection[str] = (),
     level: float = 0.05,
 ) -> list[Segment]:
     """Find segments whose labels are shifted or hold too many suspects.
@@ -152,6 +159,9 @@ def find_segments(
         Row number of each label, for the words; by default 1, 2, 3, ….
     skip : collection of str, default=()
         Columns to leave out, such as the label.
+    inputs : collection of str, default=()
+        Columns that the model was fitted to. It has learnt the shifts of their categories, so categories with 5 to 50
+        levels among them are scanned with residuals around predictions that do not know the column; needs LightGBM.
     level : float, default=0.05
         Probability that any segment is found in a table without such segments, at most.
 
@@ -171,13 +181,15 @@ def find_segments(
         raise ValueError(f"rows has shape {number.shape}; give one number for each of {len(audit)} labels")
     columns = read_columns(table, len(audit), tuple(skip))
     candidates = list(scans(columns))
-    tests: list[Test] = [Shift(audit.z, _repeated(audit, columns)), Suspects(doubtful(audit))]
+    ignored = _repeated(audit, columns) | audit.is_code
+    shift = Shift(audit.z, ignored, unaware_residuals(*audit.judged, columns, inputs))
+    tests: list[Test] = [shift, Suspects(doubtful(audit))]
     limit = float(np.log(level / len(tests) / max(len(candidates), 1)))
     found: list[Segment] = []
     while len(found) < _MOST and (best := strongest(candidates, tests, limit)) is not None:
         inside = best.scan.order[best.start : best.stop]
         p_value = float(np.exp(min(0.0, best.cost - limit)) * level)
-        found.append(_described(audit, best.scan, inside, number, tests, limit, p_value))
+        found.append(_described(audit, best.scan, inside, number, (shift, tests[1]), limit, p_value))
         for test in tests:
             test.explain(inside)
     return found
@@ -194,9 +206,14 @@ def _repeated(audit: "Audit", columns: list[Column]) -> NDArray[np.bool_]:
 
 
 def _described(
-    audit: "Audit", scan: Scan, inside: Index, number: Index, tests: list[Test], limit: float, p_value: float
+    audit: "Audit",
+    scan: Scan,
+    inside: Index,
+    number: Index,
+    tests: tuple[Shift, Test],
+    limit: float,
+    p_value: float,
 ) -> Segment:
-    residual = audit.given_label - audit.predicted_label
     outside = np.setdiff1d(np.arange(len(audit)), inside)
     within = np.sort(inside)
     start = int(np.flatnonzero(scan.order == inside[0])[0])
@@ -205,15 +222,19 @@ def _described(
         test.log_p(float(test.strength(scan, *ends)[0])) + log_count(scan) < limit for test in tests
     )
     suspect = doubtful(audit)
+    unknown = tests[0].about(scan) if shifted else ""
+    z = tests[0].residuals[unknown]
+    residual = z * audit.std if unknown else audit.given_label - audit.predicted_label
     return Segment(
         where=place_of(scan.columns, within, number),
         columns=tuple(column.name for column in scan.columns if column.meaning != "order"),
         rows=within,
         shift=float(np.median(residual[within]) - np.median(residual[outside])),
-        shift_in_std=float(np.median(audit.z[within]) - np.median(audit.z[outside])),
+        shift_in_std=float(np.median(z[within]) - np.median(z[outside])),
         is_shifted=shifted,
         suspects=int(suspect[within].sum()),
         all_suspects=int(suspect.sum()),
         is_dense=dense,
         p_value=p_value,
+        is_learnt=bool(unknown),
     )

@@ -38,6 +38,7 @@ def label_audit(
     label_key: str | None = None,
     batch_size: int = _BATCH,
     separation: "ContaminationEstimate | None" = None,
+    groups: Any = None,
     false_alarm_rate: float = 0.05,
     progress: bool | None = None,
 ) -> "Audit":
@@ -63,6 +64,10 @@ def label_audit(
         Rows per batch, if `data` is a data set.
     separation : ContaminationEstimate, default=None
         The fit of an audit of other rows. By default it is fitted to these rows.
+    groups : array-like of shape (n_rows,), default=None
+        Rows with equal entries belong together, as frames of one video or visits of one patient. If wrong labels gather
+        in groups, a label is more suspect if those of its group are (`Audit.by_groups`). The network must have seen no
+        row of the groups: divide folds by groups too.
     false_alarm_rate : float, default=0.05
         Largest expected share of clean labels among the flagged ones.
     progress : bool, default=None
@@ -87,9 +92,10 @@ def label_audit(
     if not rows:
         raise ValueError("the data have no batches; give at least one row")
     given, predicted, variance, alpha = (_joined(parts) for parts in zip(*rows, strict=True))
-    return Audit.from_residuals(
+    audit = Audit.from_residuals(
         given, predicted, variance, alpha=alpha, separation=separation, false_alarm_rate=false_alarm_rate
     )
+    return audit if groups is None else audit.by_groups(groups)
 
 
 def _joined(parts: Sequence[Tensor | None]) -> Any:
