@@ -78,6 +78,7 @@ CASES = {
 SLOW = {
     "auto of a frame": (AutoRegressor(2, target_transform=None, random_state=0), FRAME, Y + OF_CITY),
     "auto, log": (AutoRegressor(3, target_transform="log", random_state=0), NUMBERS, POSITIVE),
+    "auto, whole numbers": (AutoRegressor(1, target_transform=None, random_state=0), NUMBERS, np.round(Y)),
 }
 
 

@@ -28,6 +28,7 @@ _HOME = {
     "load": "persistence",
     "predict_dist": "metrics",
     "predict_interval": "metrics",
+    "report_progress": "progress",
     "save": "persistence",
     "tabular_pipeline": "estimators",
 }
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from levelhead.persistence import load as load
     from levelhead.persistence import save as save
     from levelhead.prediction import Prediction as Prediction
+    from levelhead.progress import report_progress as report_progress
 
 
 _deprecated.install()

@@ -19,12 +19,14 @@ SMOOTH = np.sin(3 * X[:, 0] + 2 * X[:, 1]) + 0.01 * RNG.normal(size=300)
 
 
 def less_training(monkeypatch):
-    class Trees(GCPBoostingRegressor):
-        def __new__(cls, **settings):
-            return GCPBoostingRegressor(max_iter=40, **settings)
+    usual = AutoRegressor._kinds
 
-    monkeypatch.setattr(automatic, "GCPRegressor", lambda **s: GCPRegressor((16,), max_iter=30, **s))
-    monkeypatch.setattr(automatic, "GCPBoostingRegressor", Trees)
+    def kinds(self, seed):
+        trees, *networks = usual(self, seed)
+        small = [network.set_params(hidden_layer_sizes=(16,), max_iter=30) for network in networks]
+        return [trees.set_params(max_iter=40), *small]
+
+    monkeypatch.setattr(AutoRegressor, "_kinds", kinds)
 
 
 @pytest.fixture

@@ -75,9 +75,11 @@ def test_tables_that_are_refused(name):
             learn(inputs, labels)
 
 
-def test_sparse_tables_are_refused():
-    with pytest.raises(TypeError, match="toarray"):
-        gcp().fit(csr_matrix(X), Y)
+def test_sparse_tables_are_read_as_arrays():
+    sparse, dense = csr_matrix(X), gcp().fit(X, Y)
+    model = gcp().fit(sparse, Y)
+    np.testing.assert_array_equal(model.predict(sparse), dense.predict(X))
+    np.testing.assert_array_equal(model.audit(sparse, Y).p_outlier, dense.audit(X, Y).p_outlier)
 
 
 ANSWERED = {

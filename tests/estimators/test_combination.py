@@ -37,7 +37,8 @@ def rng():
 
 def test_independent_errors_are_weighed_by_their_precision(rng):
     errors = rng.normal(size=(3, 100_000)) * np.array([[1.0], [2.0], [2.0]])
-    np.testing.assert_allclose(stacking_weights(held_out(errors)), [2 / 3, 1 / 6, 1 / 6], atol=0.01)
+    # Labels far from all predictions count less, which favours the best model a little.
+    np.testing.assert_allclose(stacking_weights(held_out(errors)), [2 / 3, 1 / 6, 1 / 6], atol=0.02)
 
 
 def test_few_rows_give_nearly_equal_weights(rng):
@@ -61,6 +62,30 @@ def test_wrong_labels_do_not_decide(rng):
     )  # only the second model fits wrong labels
     with_wrong = stacking_weights(held_out(errors, quality))
     np.testing.assert_allclose(with_wrong, stacking_weights(held_out(errors[:, 100:])), atol=1e-9)
+
+
+def test_a_model_that_doubts_no_label_does_not_let_wrong_labels_decide(rng):
+    """Its wide spread gives every label quality 1; the labels are far from what all models predict."""
+    errors = rng.normal(size=(3, N)) * np.array([[1.0], [1.2], [10.0]])
+    errors[:, :200] += 300 * rng.normal(size=200)
+    weights = stacking_weights(held_out(errors))
+    np.testing.assert_allclose(weights, stacking_weights(held_out(errors[:, 200:])), atol=0.02)
+    assert weights[2] < 0.05
+
+
+def test_a_bad_model_does_not_strengthen_the_prior(rng):
+    errors = rng.normal(size=(2, 200)) * np.array([[1.0], [3.0]])
+    worse = np.vstack([errors, 100 * rng.normal(size=200)])
+    assert stacking_weights(held_out(worse))[1] == pytest.approx(
+        stacking_weights(held_out(errors))[1], abs=0.02
+    )
+
+
+def test_one_wide_or_narrow_spread_does_not_decide():
+    even = Combination(np.full(3, 1 / 3))
+    for far, factor in ((1e6, 4), (2.0, 2), (1e-6, 1 / 4)):
+        _, variance = even.pooled(np.zeros((3, 1)), np.array([[9.0], [9.0], [9.0 * far]]))
+        assert variance[0] == pytest.approx(9 * factor ** (1 / 3))
 
 
 def test_sample_weights_count(rng):

@@ -140,6 +140,7 @@ def test_the_regressor_that_was_given_is_not_changed():
     assert hasattr(model[-1], "networks_")
 
 
+@pytest.mark.filterwarnings("ignore:Downcasting behavior:FutureWarning")  # skrub with pandas 2.2, on objects
 @pytest.mark.parametrize(
     "to", [lambda f: pa.Table.from_pandas(f), lambda f: f.to_numpy(), lambda f: f.to_numpy().tolist()]
 )

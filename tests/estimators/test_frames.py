@@ -19,7 +19,6 @@ from levelhead import (
     save,
 )
 from levelhead.auditing import judge
-from levelhead.estimators import automatic
 
 pytestmark = pytest.mark.compiled
 N = 300
@@ -94,6 +93,8 @@ def test_new_levels_and_gaps_are_answered_and_other_columns_refused(fitted):
         fitted.predict(FRAME.drop(columns="street"))
     with pytest.raises(ValueError, match="give a pandas or polars frame"):
         fitted.predict(np.zeros((3, 5)))
+    with pytest.raises(ValueError, match=r"^column 'built' .* holds numbers now$"):
+        fitted.predict(FRAME.assign(built=1.0))
 
 
 def test_models_survive_a_file(fitted, tmp_path):
@@ -188,12 +189,14 @@ def test_audit_takes_frames():
 def quick(monkeypatch):
     pytest.importorskip("lightgbm")
 
-    class Trees(GCPBoostingRegressor):
-        def __new__(cls, **settings):
-            return GCPBoostingRegressor(max_iter=40, **settings)
+    usual = AutoRegressor._kinds
 
-    monkeypatch.setattr(automatic, "GCPRegressor", lambda **s: GCPRegressor((8,), max_iter=10, **s))
-    monkeypatch.setattr(automatic, "GCPBoostingRegressor", Trees)
+    def kinds(self, seed):
+        trees, *networks = usual(self, seed)
+        small = [network.set_params(hidden_layer_sizes=(8,), max_iter=10) for network in networks]
+        return [trees.set_params(max_iter=40), *small]
+
+    monkeypatch.setattr(AutoRegressor, "_kinds", kinds)
 
 
 @pytest.mark.parametrize("kind", MAKERS)

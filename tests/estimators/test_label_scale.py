@@ -34,7 +34,7 @@ def model(kind, **settings):
 
 @kinds
 def test_errors_in_both_directions_are_found_on_a_log_scale(kind):
-    X, y, wrong = prices()
+    X, y, wrong = prices(n=1200)  # with 400, trees chose the log scale with three of six seeds
     fitted = model(kind, target_transform="auto").fit(X, y)
     assert isinstance(fitted.target_transform_, LogTransform)
     assert "log scale, because" in fitted.target_transform_reason_

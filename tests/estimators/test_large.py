@@ -3,13 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 pytest.importorskip("lightgbm")
 
 from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, audit, load, save
-from levelhead.estimators import _large, _sampling
+from levelhead.estimators import _base, _large, _sampling
 from levelhead.estimators._sampling import Piece
+from levelhead.tables.encoding import frames
 
 pytestmark = pytest.mark.compiled
 N, SAMPLE = 6000, 1500
@@ -142,6 +144,54 @@ def test_files_hold_the_judge(fitted, tmp_path):
     again = load(save(fitted, tmp_path / "large"), n_jobs=1)
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
     assert again.judge_.n_features_in_ == 4
+
+
+def test_a_file_without_out_of_fold_predictions_has_no_judge_and_does_not_audit(fitted, tmp_path):
+    path = save(fitted, tmp_path / "small", out_of_fold=False)
+    assert path.stat().st_size < 0.6 * save(fitted, tmp_path / "large").stat().st_size
+    again = load(path, n_jobs=1)
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    with pytest.raises(ValueError, match="without out-of-fold predictions"):
+        again.audit(X, Y)
+
+
+def test_many_rows_are_predicted_and_judged_some_at_a_time(fitted, monkeypatch):
+    mean, std = fitted.predict(X, return_std=True)
+    interval, verdict = fitted.predict_interval(X), fitted.audit(X, Y)
+    quantiles = fitted.predict_quantiles(X, [0.1, 0.9])
+    monkeypatch.setattr(_base, "_ROWS_AT_A_TIME", 999)
+    sizes, whole = [], GCPBoostingRegressor._predict_table
+    monkeypatch.setattr(
+        GCPBoostingRegressor,
+        "_predict_table",
+        lambda model, rows: sizes.append(len(rows)) or whole(model, rows),
+    )
+    for found, expected in zip(fitted.predict(X, return_std=True), (mean, std), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(fitted.predict_interval(pd.DataFrame(X).to_numpy()), interval)
+    np.testing.assert_array_equal(fitted.predict_quantiles(X, [0.1, 0.9]), quantiles)
+    np.testing.assert_array_equal(fitted.audit(X, Y).p_outlier, verdict.p_outlier)
+    assert max(sizes) <= 999
+    with pytest.raises(ValueError, match="row 5500"):  # of the table, not of the part
+        fitted.predict(np.where(np.arange(N)[:, None] == 5500, np.inf, X))
+
+
+def test_a_large_sparse_table_is_dense_in_parts_only(monkeypatch):
+    rng = np.random.default_rng(3)
+    table = np.where(rng.random((N, 40)) < 0.1, rng.normal(size=(N, 40)), 0.0)
+    truth = 3 * table[:, 0] + 2 * np.abs(table[:, 1]) + (table[:, 2] != 0)
+    y = truth + 0.1 * rng.normal(size=N) + np.where(WRONG, 5.0, 0.0)
+    sparse, sizes, dense = csr_array(table), [], frames.collected
+    monkeypatch.setattr(_large, "DENSE_CELLS", 60_000)
+    monkeypatch.setattr(_base, "_ROWS_AT_A_TIME", 700)
+    monkeypatch.setattr(frames, "collected", lambda X: sizes.append(getattr(X, "shape", (0,))[0]) or dense(X))
+    model = GCPBoostingRegressor(**SETTINGS).fit(sparse, y)
+    assert model.judge_.oof_prediction_.mean.shape == (1500,)
+    assert np.sqrt(np.mean((model.predict(sparse) - truth) ** 2)) < 0.3
+    assert WRONG[model.audit(sparse, y).is_label_issue].mean() > 0.85
+    assert max(sizes) <= 1500
+    with pytest.raises(ValueError, match="NaN or infinite labels, the first at row 7"):
+        GCPBoostingRegressor(**SETTINGS).fit(sparse, np.where(np.arange(N) == 7, np.nan, y))
 
 
 def test_a_frame_with_categories_and_weights(small_limits):

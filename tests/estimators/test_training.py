@@ -274,7 +274,9 @@ def test_the_number_of_steps_is_automatic():
     assert fitted._epochs(100) > fitted._epochs(1000) > fitted._epochs(100_000) >= 1
     assert fitted._batch_size(10) == 10
     assert fitted.fit(X, Y).n_iter_ == 9000 / 8  # steps in all, and minibatches of 16 of 120 rows
-    assert fitted._epochs(100_000) == round(40_000 / (100_000 / 32))
+    assert fitted._epochs(10_000) == round(1.875 * 32)
+    assert fitted._epochs(100_000) == round(12_500 / (100_000 / 128))  # larger batches from 20,000 rows on
+    assert fitted._epochs(10**6) == round(40_000 / (10**6 / 128))
 
 
 def test_settings_reach_the_engine(trained):
@@ -295,11 +297,20 @@ def test_the_cosine_ends_with_the_last_step(trained):
     assert recipe.schedule == engine.Schedule("cosine", 0.0, fitted.networks_[0].state.steps)
 
 
+@pytest.mark.parametrize(
+    ("rows", "batch", "epochs"), [(500, 16, 281), (10_000, 32, 60), (20_000, 128, 80), (10**6, 128, 5)]
+)
+def test_batches_and_steps_grow_with_the_rows(rows, batch, epochs):
+    model = gcp(max_iter="auto", batch_size="auto")
+    assert model._batch_size(rows) == batch
+    assert model._epochs(rows) == epochs
+
+
 def test_progress_goes_to_stderr(capsys):
     gcp(verbose=True, n_jobs=1).fit(X, Y)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "levelhead: network 0, epoch" in captured.err
+    assert "levelhead: networks, " in captured.err
 
 
 def test_zero_noise_gives_a_finite_answer():

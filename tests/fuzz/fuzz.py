@@ -74,9 +74,9 @@ def run(seeds, only=None, report=None):
     counts, findings = collections.Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         models = {name: it for name, it in subjects.fitted().items() if only in (None, name)}
-        for name, (model, _) in models.items():
+        for name, (model, *_) in models.items():
             save(model, Path(folder) / name)
-        rows = {name: (X, subjects.LABELS) for name, (_, X) in models.items()}
+        rows = {name: (X, y) for name, (_, X, y) in models.items()}
         (Path(folder) / "subjects.pickle").write_bytes(pickle.dumps(rows))
         worker, names = Worker([sys.executable, str(HERE / "worker.py"), folder]), sorted(models)
         try:

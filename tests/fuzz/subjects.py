@@ -29,14 +29,18 @@ from levelhead import (
     CleanedRegressor,
     GCPBoostingRegressor,
     GCPRegressor,
+    MultiTargetRegressor,
     tabular_pipeline,
 )
+from levelhead.estimators.repeats import Repeats
+from levelhead.prediction.lattice import Lattice
 from levelhead.tables import TableFormats
 
 N = 60
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(N, 3))
 LABELS = NUMBERS[:, 0] + 0.1 * RNG.normal(size=N)
+TARGETS = np.column_stack([LABELS, NUMBERS[:, 1]])
 FRAME = pd.DataFrame(
     {
         "area": np.where(np.arange(N) % 7 == 0, np.nan, NUMBERS[:, 0]),
@@ -82,6 +86,22 @@ def auto(X, scale=None):
     model.n_features_in_ = first.n_features_in_
     if hasattr(first, "feature_names_in_"):
         model.feature_names_in_ = first.feature_names_in_
+    return model
+
+
+def repeated():
+    """Both kinds, with labels of known inputs that are multiples of a half."""
+    model = auto(NUMBERS)
+    key = np.unique(model._keys(NUMBERS))
+    model.repeats_ = Repeats(key, np.linspace(-1, 1, len(key)), np.full(len(key), 0.1), 0.6)
+    model.lattice_ = Lattice(-3.0, 0.5, 13)
+    return model
+
+
+def judged():
+    """Trees of a large table, with the trees that judge its labels."""
+    model = trees().fit(NUMBERS, LABELS)
+    model.judge_ = trees().fit(NUMBERS, LABELS)
     return model
 
 
@@ -136,4 +156,13 @@ def fitted():
         "table": (tabular_pipeline(trees()), FRAME),
     }
     ready = {name: (model.fit(X, LABELS), X) for name, (model, X) in models.items()}
-    return ready | {"auto": (auto(NUMBERS), NUMBERS), "raw": (raw(), RAW)}
+    composed = {
+        "auto": (auto(NUMBERS), NUMBERS),
+        "raw": (raw(), RAW),
+        "repeated": (repeated(), NUMBERS),
+        "judged": (judged(), NUMBERS),
+    }
+    one_target = {name: (model, X, LABELS) for name, (model, X) in (ready | composed).items()}
+    columns = FRAME[["rooms", "heating", "built"]]
+    several = MultiTargetRegressor(network()).fit(columns, TARGETS)
+    return one_target | {"several": (several, columns, TARGETS)}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import mutations
 
-from levelhead import load
+from levelhead import MultiTargetRegressor, load
 from levelhead.auditing import judge
 from levelhead.persistence import ModelFileError
 
@@ -32,7 +32,9 @@ def use(model, X, y):
         X_last = X if last is model else model[:-1].transform(X)
         last.predict_dist(X_last)
         last.predict_interval(X_last)
-    if hasattr(last, "audit"):
+    if isinstance(model, MultiTargetRegressor):
+        model.audit(X, y)
+    elif hasattr(last, "audit"):
         judge(model, X, y)
 
 

@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
+    PowerTransformer,
     StandardScaler,
     TargetEncoder,
 )
@@ -305,6 +306,9 @@ def test_the_number_of_jobs_is_the_readers(forged, instances):
     assert (by_default[0].n_jobs, by_default[1].n_jobs) == (None, -1)
     assert (chosen[0].n_jobs, chosen[1].n_jobs) == (2, 2)
     np.testing.assert_array_equal(chosen.predict(X), model.predict(X))
+    for wrong in ("two", 0, 1.5):
+        with pytest.raises(ValueError, match=r"^n_jobs is"):
+            load(path, n_jobs=wrong)
 
 
 # ------------------------------------------------------------------ refused, or works
@@ -384,11 +388,14 @@ def test_steps_that_do_not_fit_each_other(forged, instances):
 
 
 def test_sparse_rows_for_what_takes_dense_ones(forged, instances):
-    model = make_pipeline(OneHotEncoder(sparse_output=False), gcp()).fit(WORDS, Y)
-    forge = lambda description, _: instances(description, "OneHotEncoder")[0]["attributes"].update(
-        sparse_output=True
-    )
+    def forge(description, _):
+        instances(description, "OneHotEncoder")[0]["attributes"].update(sparse_output=True)
+
+    encoder = OneHotEncoder(sparse_output=False)
+    model = make_pipeline(encoder, PowerTransformer(), gcp()).fit(WORDS, Y)
     refused(forged(model, forge), "Sparse data was passed")
+    ours = make_pipeline(encoder, gcp()).fit(WORDS, Y)  # takes both
+    np.testing.assert_array_equal(load(forged(ours, forge)).predict(WORDS), ours.predict(WORDS))
 
 
 def test_a_target_without_a_regressor(forged):

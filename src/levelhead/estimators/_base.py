@@ -5,13 +5,13 @@ out-of-fold predictions of the training rows, calibration, and the audit based o
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from levelhead import metrics
 from levelhead.audits import LEAST_ROWS, Audit, ContaminationEstimate, Contributions
@@ -19,11 +19,15 @@ from levelhead.estimators import _preparation
 from levelhead.estimators._contributions import sampled
 from levelhead.estimators._label_scale import ScaledLabels
 from levelhead.estimators._preparation import Scale
-from levelhead.estimators._separating import calibrated_separation
-from levelhead.estimators._tables import Location, TableReader
+from levelhead.estimators._separating import calibrated_separation, label_quality
+from levelhead.estimators._tables import CheckedTable, Location, TableReader
 from levelhead.estimators._types import Contamination, FloatArray, Table, Weights
 from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.calibration import IDENTITY, Calibration
+from levelhead.tables.encoding import frames
+
+# Members and intermediate results of more rows, or cells, are never held at a time.
+_ROWS_AT_A_TIME, _CELLS_AT_A_TIME = 50_000, 2**25
 
 
 class Decoded(NamedTuple):
@@ -50,6 +54,33 @@ class Unseen(NamedTuple):
     variance: FloatArray
     alpha: FloatArray
 
+    @classmethod
+    def joined(cls, parts: Iterable["Unseen"]) -> "Unseen":
+        """Several parts of a table as one."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def slices(shape: tuple[int, int]) -> Iterator[slice]:
+    """Parts of a table that are predicted at a time."""
+    n_rows, n_columns = shape
+    step = max(1, min(_ROWS_AT_A_TIME, _CELLS_AT_A_TIME // n_columns))
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def unseen(model: Any, X: Any, y: ArrayLike) -> Unseen:
+    """Labels of a table, and predictions by which they are judged; a sparse table is dense in parts only."""
+    if not frames.is_sparse(X) or _is_small(X):
+        return cast(Unseen, model._unseen(X, y))
+    rows, labels = X.tocsr(), column_or_1d(y)
+    check_consistent_length(rows, labels)
+    return Unseen.joined(model._unseen(rows[part], labels[part]) for part in slices(X.shape))
+
+
+def _is_small(X: Any) -> bool:
+    """Whether a table is predicted at a time."""
+    shape: Any = getattr(X, "shape", ())
+    return len(shape) != 2 or (shape[0] <= _ROWS_AT_A_TIME and shape[0] * shape[1] <= _CELLS_AT_A_TIME)
+
 
 class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
     """Methods that need only `predict_dist` and `separation_`."""
@@ -57,10 +88,15 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
     _fitted_attribute: str  # exists once the model is fitted
     separation_: ContaminationEstimate | None
 
+    def _check_is_fitted(self) -> None:
+        """Refuse a model that is not fitted; scikit-learn's check takes longer than the prediction of a row."""
+        if not hasattr(self, self._fitted_attribute):
+            check_is_fitted(self, self._fitted_attribute)
+
     @property
     def contamination_(self) -> float:
         """Share of wrong labels among the training labels: given, estimated, or NaN if neither."""
-        check_is_fitted(self, self._fitted_attribute)
+        self._check_is_fitted()
         return float("nan") if self.separation_ is None else self.separation_.contamination
 
     @abstractmethod
@@ -102,8 +138,9 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
         ndarray of shape (n_samples,), or a tuple of two
             Means; with `return_std=True`, means and standard deviations.
         """
-        prediction = self.predict_dist(X)
-        return (prediction.mean, prediction.std) if return_std else prediction.mean
+        parts = [(part.mean, part.std) if return_std else (part.mean,) for part in self._predictions(X)]
+        mean, *std = map(np.concatenate, zip(*parts, strict=True))
+        return (mean, std[0]) if return_std else mean
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
         """Predict central intervals.
@@ -120,7 +157,8 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
         Interval
             Lower and upper ends, one pair for each row.
         """
-        return self.predict_dist(X).interval(coverage)
+        parts = [part.interval(coverage) for part in self._predictions(X)]
+        return Interval(*map(np.concatenate, zip(*parts, strict=True)))
 
     def predict_quantiles(self, X: Any, alpha: ArrayLike) -> FloatArray:
         """Predict quantiles of the clean label.
@@ -137,7 +175,21 @@ class FittedRegressor(RegressorMixin, ABC):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_levels, n_samples)
             Quantiles; one row for each level if there are several.
         """
-        return self.predict_dist(X).ppf(alpha)
+        return np.concatenate([part.ppf(alpha) for part in self._predictions(X)], axis=-1)
+
+    def _predictions(self, X: Any) -> Iterator[Prediction]:
+        """Predictions for all rows, some rows at a time if there are many."""
+        table: Any = None
+        if not _is_small(X):
+            table = X.tocsr() if frames.is_sparse(X) else self._sliceable(X)
+        if table is None:
+            yield self.predict_dist(X)
+        else:
+            yield from (self.predict_dist(table[rows]) for rows in slices(X.shape))
+
+    def _sliceable(self, X: Any) -> CheckedTable | None:
+        """A checked table, of which `predict_dist` takes any rows; None if the estimator reads no tables itself."""
+        return None
 
     def log_prob(self, X: Any, y: ArrayLike) -> FloatArray:
         """Log density of each label under the predicted distribution of clean labels.
@@ -204,8 +256,12 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         Prediction
             Means, variances, quantiles and densities, one for each row.
         """
-        check_is_fitted(self, self._fitted_attribute)
+        self._check_is_fitted()
         return self._predict_table(self._checked_inputs(X, reset=False))
+
+    def _sliceable(self, X: Any) -> CheckedTable:
+        check_is_fitted(self, self._fitted_attribute)
+        return self._shared(X, self._checked_inputs(X, reset=False))
 
     @abstractmethod
     def _decode(self, outputs: FloatArray) -> Decoded:
@@ -239,12 +295,15 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         judge = getattr(self, "judge_", None)
         if judge is not None:  # the trees of a large table have seen its labels
             return cast(Audit, judge.audit(X, y, false_alarm_rate))
-        return self._judged(self._unseen(X, y), false_alarm_rate)
+        return self._judged(unseen(self, X, y), false_alarm_rate)
 
-    def _audit_training_rows(self, y: FloatArray) -> Audit:
-        """The audit of the rows that the model was fitted to, in their order."""
+    def _label_quality(self, y: FloatArray) -> FloatArray:
+        """Probability that each label of the training rows, in their order, is right."""
+        if self.separation_ is None:
+            return np.ones(len(y))
         oof = self.oof_prediction_.latent
-        return self._judged(Unseen(y, oof.mean, oof.var / self._variance_ratio, _alpha(oof)))
+        z = self._on_scale(y) - oof.mean
+        return label_quality(y, z, oof.var / self._variance_ratio, self.separation_)
 
     def _judged(self, found: Unseen, false_alarm_rate: float = 0.05) -> Audit:
         return Audit.from_residuals(
@@ -259,7 +318,7 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
 
     def _unseen(self, X: Any, y: ArrayLike) -> Unseen:
         """Predictions by which labels are judged: out of fold for training rows, those of the members for others."""
-        check_is_fitted(self, self._fitted_attribute)
+        self._check_is_fitted()
         X, y, _ = self._checked(X, y, None, reset=False)
         unsaved = getattr(self, "_unsaved_rows", 0)
         if unsaved:
@@ -275,6 +334,9 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
                 "this model has no out-of-fold predictions to judge labels by: "
                 f"fit it {how}to at least {LEAST_ROWS} different rows"
             )
+        return Unseen.joined(self._unseen_rows(X[rows], y[rows]) for rows in slices(X.shape))
+
+    def _unseen_rows(self, X: Table, y: FloatArray) -> Unseen:
         place, known = self._find_training_rows(X, y)
         oof = self.oof_prediction_.latent
         mean, variance, alpha = oof.mean[place], oof.var[place], _alpha(oof)[place]
@@ -308,7 +370,7 @@ class AuditedRegressor(FittedRegressor, TableReader, ScaledLabels):
         Contributions
             Contributions to the mean and to ln std, on the scale on which the model learns.
         """
-        check_is_fitted(self, self._fitted_attribute)
+        self._check_is_fitted()
         return sampled([self], lambda predictions: predictions[0], X, background, random_state)
 
     def _forget_optimizers(self) -> None:

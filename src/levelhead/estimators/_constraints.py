@@ -45,5 +45,7 @@ N_JOBS = [Whole(1), Interval(Integral, None, -1, closed="right"), None]
 
 def n_threads(estimator: Any, n_rows: int = _MANY_ROWS) -> int:
     """Number of threads for the `n_jobs` of an estimator, which may have changed since `fit`; one for few rows."""
-    validate_parameter_constraints({"n_jobs": N_JOBS}, {"n_jobs": estimator.n_jobs}, type(estimator).__name__)
+    given = estimator.n_jobs
+    if type(given) is not int or given == 0:  # every other int is allowed
+        validate_parameter_constraints({"n_jobs": N_JOBS}, {"n_jobs": given}, type(estimator).__name__)
     return 1 if n_rows < _MANY_ROWS else int(effective_n_jobs(estimator.n_jobs))

@@ -20,8 +20,11 @@ def explained(X: Any, y: Any = None) -> Iterator[None]:
             f"a number in {_first_bad_column(X) or 'y'} is too large for a float ({error}); rescale it"
         ) from error
     except (TypeError, ValueError) as error:
-        place = _bad_labels(y) or (_bad_column(X) if isinstance(error, ValueError) else None)
-        if place is None:  # scikit-learn's TypeErrors about X are not changed
+        named = isinstance(error, TypeError) or str(error).startswith("column ")
+        place = _bad_labels(y) or (None if named else _bad_column(X))
+        if (
+            place is None
+        ):  # scikit-learn's TypeErrors about X are not changed, nor errors that name their column
             raise
         raise ValueError(f"{error} {place}") from error
 

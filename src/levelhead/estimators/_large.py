@@ -17,28 +17,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_X_y
 
 from levelhead._extras import available
 from levelhead.audits import ContaminationEstimate
 from levelhead.estimators import _preparation, _sampling
 from levelhead.estimators._base import Unseen
 from levelhead.estimators._clock import Clock
+from levelhead.estimators._inputs import explained
 from levelhead.estimators._sampling import Piece, Sample
 from levelhead.estimators._types import FloatArray
 from levelhead.estimators.trees.forest import Forest, lightgbm
-from levelhead.estimators.trees.growing import stop_at_the_end
+from levelhead.estimators.trees.growing import label_trust, report_trees, stop_at_the_end
+from levelhead.progress import reporter
 from levelhead.tables.encoding import frames
 
 if TYPE_CHECKING:
     from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 
-LARGE_ROWS = 250_000  # tables with more rows are judged by models of a sample
-SAMPLE_ROWS = 100_000
+LARGE_ROWS = 100_000  # tables with as many rows or more are judged by models of a sample
+SAMPLE_ROWS = 50_000
 PIECE_ROWS = 50_000
+JUDGE_MEMBERS = 2  # of each ensemble of networks; the trees have half as many
+DENSE_CELLS = 2**27  # of a sparse table that are held as an array at a time, up to 1 GB
 _HELD_OUT = 0.05  # of all rows, and at most half of the sample
-_TAIL = 20.0  # α of the Student weight that a label keeps at least, as in the trees of smaller tables
 _JUDGE_TIME = 0.6  # share of a time limit for the judge
-_BATCH = 8192  # rows that LightGBM gets at a time
+_BATCH, _BATCH_CELLS = 8192, 2**24  # most rows, and most cells, that LightGBM gets at a time
 
 
 class Learnt(NamedTuple):
@@ -65,37 +70,69 @@ class Learnt(NamedTuple):
 Source = Callable[[], Iterable[Learnt]]  # goes through the table anew at each call
 
 
-def applies(X: Any, n_rows: int, groups: Any, cv: Any) -> bool:
+def applies(n_rows: int, groups: Any, cv: Any) -> bool:
     """Whether a fit judges labels by a sample: in large tables with LightGBM, unless the user gives the folds."""
-    return (
-        n_rows > LARGE_ROWS
-        and groups is None
-        and cv is None
-        and available("lightgbm")
-        and not hasattr(X, "tocsr")
+    return n_rows >= LARGE_ROWS and groups is None and cv is None and available("lightgbm")
+
+
+def fits_sparse(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, cv: Any) -> bool:
+    """Fit an estimator to a sparse table that would be too large as an array; False for all other tables."""
+    if (
+        not frames.is_sparse(X)
+        or not applies(LARGE_ROWS, groups, cv)
+        or X.shape[0] * X.shape[1] <= DENSE_CELLS
+    ):
+        return False
+    with explained(X, y):
+        X, y = check_X_y(X, y, accept_sparse="csr", y_numeric=True, estimator=model)
+    weight = (
+        None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
     )
+    fit(model, X, y, weight, int(check_random_state(model.random_state).randint(2**31 - 1)))
+    return True
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
     """Fit an estimator to a large table in memory; the estimator gets the attributes of a fitted one."""
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    table = frames.collected(X) if frames.library(X) else np.asarray(X)
-    whole = Piece(table, np.asarray(y, dtype=np.float64), weight)
+    X = X if frames.library(X) or frames.is_sparse(X) else np.asarray(X)
+    whole = Piece(X, np.asarray(y, dtype=np.float64), weight)
+    n_sample, n_piece = (min(n, DENSE_CELLS // X.shape[1]) for n in (SAMPLE_ROWS, PIECE_ROWS))
 
-    sample = _sampling.draw(_sampling.sliced(whole, PIECE_ROWS), SAMPLE_ROWS, seed)
+    sample = _sampling.draw(_sampling.sliced(whole, n_piece), n_sample, seed)
     clock = Clock(getattr(model, "time_limit", None))
-    judge = clone(model).set_params(random_state=seed)
+    judge = as_judge(model).set_params(random_state=seed)
     if clock.limited:
         judge.set_params(time_limit=_JUDGE_TIME * clock.left)
     judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
     trees = trees_of(judge, sample.rows, seed)
 
     def source() -> Iterator[Learnt]:
-        return (learnt(judge, trees, piece, seed) for piece in _sampling.sliced(whole, PIECE_ROWS))
+        return (learnt(judge, trees, piece, seed) for piece in _sampling.sliced(whole, n_piece))
 
     fitted = refitted(judge, trees, source, sample, seed, clock)
     settings = model.get_params(deep=False)
     model.__dict__.update(vars(fitted) | settings)
+
+
+def checked_sample(n_rows: int) -> int:
+    """The number of rows of a sample, which must not be a large table itself."""
+    if n_rows >= LARGE_ROWS:
+        raise ValueError(f"sample_rows is {n_rows:,}; it must be below {LARGE_ROWS:,}")
+    return n_rows
+
+
+def as_judge(estimator: Any) -> Any:
+    """An unfitted copy of an estimator, for the sample.
+
+    An estimator of networks and trees gets few members: the judge predicts every row of the table, and most of the
+    weight of the final model is that of its trees.
+    """
+    judge = clone(estimator)
+    last = judge.steps[-1][1] if hasattr(judge, "steps") else judge
+    if hasattr(last, "_trees_of"):
+        last.set_params(n_members=min(last.n_members, JUDGE_MEMBERS))
+    return judge
 
 
 def trees_of(judge: Any, rows: Piece, seed: int) -> Any:
@@ -165,29 +202,17 @@ def first_key(trees: "GCPBoostingRegressor", sample: Sample, n: int) -> Any:
 
 
 def unseen(judge: Any, X: Any, y: FloatArray) -> Unseen:
-    """Predictions of labels by models that have not seen them: out of fold for rows of the sample."""
-    if not hasattr(judge, "estimators_"):
-        found = judge._unseen(X, y)
-        return Unseen(judge._on_scale(found.given), *found[1:])
-    parts = [part._unseen(X, y) for part in judge.estimators_]
-    ratios = [part.separation_.variance_ratio for part in judge.estimators_]
-    joint = judge._pooling.pooled(
-        np.array([part.mean for part in parts]),
-        np.array([part.variance * ratio for part, ratio in zip(parts, ratios, strict=True)]),
-    )
-    alpha = np.min([part.alpha for part in parts], axis=0)
-    labels = judge.estimators_[0]._on_scale(parts[0].given)
-    return Unseen(labels, joint.mean, joint.variance, alpha)
+    """Labels on the scale of a judge, and predictions that have not seen them: out of fold for rows of the sample."""
+    found: Unseen = judge._unseen(X, y)
+    scale = getattr(judge, "target_transform_", None)
+    return found if scale is None else found._replace(given=scale.labels(found.given))
 
 
 def trust_in(found: Unseen, separation: ContaminationEstimate) -> FloatArray:
-    """How much a label counts: the squared probability that it is right, and less in the tails in any case."""
+    """How much a label counts, from its residual and the odds that it is wrong."""
     z = found.given - found.mean
-    right = 1 - separation.probability(z, found.variance)
-    with np.errstate(over="ignore"):
-        squares = z * z / (found.variance * separation.variance_ratio)
-    trust: FloatArray = right * right / (1 + squares / (2 * _TAIL))
-    return trust
+    std = np.sqrt(found.variance * separation.variance_ratio)
+    return label_trust(separation.probability(z, found.variance), z / std)
 
 
 # ---------------------------------------------------------------------- trees of all rows
@@ -215,7 +240,7 @@ def _fitted_forest(
         params=parameters,
         categorical_feature=list(growth.categorical),
     ).construct()
-    stream = _Stream(source, limit)
+    stream = _Stream(source, limit, max(1, min(_BATCH, _BATCH_CELLS // trees.mean_forests_[0].n_features)))
     empty = np.zeros(n_learnt)
     table = lgb.Dataset(stream.sequence(n_learnt), empty, reference=reference, params=parameters)
     table.construct()
@@ -232,7 +257,11 @@ def _fitted_forest(
         growth.n_trees,
         valid_sets=[table.create_valid(held_out.inputs, held_out.labels)],
         feval=error,
-        callbacks=[lgb.early_stopping(growth.patience, verbose=False), stop_at_the_end(clock)],
+        callbacks=[
+            lgb.early_stopping(growth.patience, verbose=False),
+            stop_at_the_end(clock),
+            report_trees("trees of all rows", reporter(trees)),
+        ],
         keep_training_booster=True,
     )
     return Forest.of(booster, booster.best_iteration or growth.n_trees), scores
@@ -241,8 +270,8 @@ def _fitted_forest(
 class _Stream:
     """Hands the rows of a table to LightGBM piece by piece, which keeps one byte for each cell."""
 
-    def __init__(self, source: Source, limit: Any) -> None:
-        self._source, self._limit = source, limit
+    def __init__(self, source: Source, limit: Any, batch: int) -> None:
+        self._source, self._limit, self._batch = source, limit, batch
         self._labels: list[NDArray[np.float32]] = []
         self._weights: list[NDArray[np.float32]] = []
 
@@ -251,7 +280,7 @@ class _Stream:
         batches = self._batches()
 
         class Rows(lightgbm().Sequence):  # type: ignore[misc]
-            batch_size = _BATCH
+            batch_size = self._batch
 
             def __len__(self) -> int:
                 return n
@@ -266,12 +295,12 @@ class _Stream:
         held: list[NDArray[np.float64]] = []
         for inputs in self._inputs():
             held.append(inputs)
-            if sum(map(len, held)) < _BATCH:
+            if sum(map(len, held)) < self._batch:
                 continue
             joined = np.concatenate(held)
-            whole = len(joined) // _BATCH * _BATCH
-            for start in range(0, whole, _BATCH):
-                yield np.ascontiguousarray(joined[start : start + _BATCH])
+            whole = len(joined) // self._batch * self._batch
+            for start in range(0, whole, self._batch):
+                yield np.ascontiguousarray(joined[start : start + self._batch])
             held = [joined[whole:]]
         yield np.concatenate(held)
 

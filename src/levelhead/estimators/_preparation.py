@@ -15,11 +15,9 @@ from levelhead.estimators._types import FloatArray, TargetScaling
 
 _LARGEST_INPUT = 1e6  # scaled inputs and targets are clipped here: beyond, float32 networks would overflow …
 _LARGEST_TARGET = 1e12  # … and a label this far off pulls no robust fit at all
-_LARGEST_LABEL = 1e300  # differences of labels must not overflow
-_SPREADS = (
-    1e-140,
-    1e140,
-)  # of labels: their squares must be floats, with a margin for small and large variances
+# Of labels: differences must not overflow, and squares must be floats, with a margin for small and large variances.
+LARGEST_LABEL = 1e300
+SPREADS = (1e-140, 1e140)
 _ROUNDING = 1e-9  # a spread this much smaller than the next wider one is rounding, not noise
 _LEAST_SHARE = 0.1  # of the unweighted deviation of a column, which its weighted deviation may shrink to
 _MOST_COPIES = 20  # integer weights become copies of rows while they make the data at most this much longer
@@ -166,7 +164,7 @@ def target_scale(y: FloatArray, rows: Rows, how: TargetScaling) -> Scale:
     """Center and spread of the labels: median and median deviation, the paper's mean and deviation, or 0, 1."""
     if how == "none":
         return Scale(np.float64(0), np.float64(1))
-    visited = np.clip(y[rows.index], -_LARGEST_LABEL, _LARGEST_LABEL)
+    visited = np.clip(y[rows.index], -LARGEST_LABEL, LARGEST_LABEL)
     weight = None if rows.weight is None else rows.weight[rows.index]
     if how == "standard":
         largest = np.abs(visited).max() or 1.0
@@ -187,7 +185,7 @@ def target_scale(y: FloatArray, rows: Rows, how: TargetScaling) -> Scale:
 
 def _squarable(scale: Scale) -> Scale:
     """Return the scale; raise an error if variances in the units of y would overflow or underflow."""
-    if not _SPREADS[0] < scale.spread < _SPREADS[1]:
+    if not SPREADS[0] < scale.spread < SPREADS[1]:
         raise ValueError(
             f"the labels y have a spread of {scale.spread:.3g}, and their variance would not fit into a float; "
             f"fit y / {scale.spread:.0e} instead"

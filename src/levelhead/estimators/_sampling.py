@@ -189,7 +189,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def sliced(whole: Piece, rows: int) -> Iterator[Piece]:
-    """A table in memory as pieces of at most `rows` rows."""
+    """A table in memory as pieces of at most `rows` rows; those of a sparse table are dense."""
     n = len(whole.y)
     for start in range(0, n, rows):
         part = slice(start, start + rows)
@@ -199,5 +199,5 @@ def sliced(whole: Piece, rows: int) -> Iterator[Piece]:
         elif kind == "pyarrow":
             X = whole.X.slice(start, rows)
         else:
-            X = whole.X[part]
+            X = frames.collected(whole.X[part])
         yield Piece(X, whole.y[part], None if whole.weight is None else whole.weight[part])

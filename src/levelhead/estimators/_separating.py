@@ -8,6 +8,11 @@ from levelhead.prediction.calibration import Calibration, calibrate
 from levelhead.tables.missing import label_codes
 
 
+def is_noiseless(y: FloatArray, mean: FloatArray) -> bool:
+    """Whether labels have no noise to measure: all are equal, or more than half of them are predicted exactly."""
+    return bool(y.min() == y.max() or np.median(np.abs(y - mean)) == 0)
+
+
 def calibrated_separation(
     y: FloatArray, mean: FloatArray, variance: FloatArray, contamination: float | None = None
 ) -> tuple[Calibration, ContaminationEstimate]:
@@ -19,3 +24,11 @@ def calibrated_separation(
     return calibration, estimate_contamination(
         z, calibration(variance), contamination=contamination, core="student"
     )
+
+
+def label_quality(
+    y: FloatArray, z: FloatArray, variance: FloatArray, separation: ContaminationEstimate
+) -> FloatArray:
+    """Probability that each label is right, from its residual z and calibrated variance; 0 for codes."""
+    is_code = np.isin(y, label_codes(y, z / np.sqrt(variance)))
+    return np.where(is_code, 0.0, 1 - separation.probability(z, variance))

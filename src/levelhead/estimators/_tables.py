@@ -1,7 +1,6 @@
 """From any table to the inputs of a model: checks, columns of frames, gaps, categories, dates."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,7 +24,9 @@ from levelhead.tables.encoding.features import Reader
 from levelhead.tables.encoding.inputs import CrossFitted, Encoding
 
 _FOLDS = 5  # in which labels are compared with the medians of their level
-_TYPES = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
+_NOTHING = np.empty(0, dtype=object)
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_TYPES = {"dtype": list(_FLOATS), "ensure_all_finite": False}
 
 
 class Location(NamedTuple):
@@ -83,6 +84,7 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
     # ------------------------------------------------------------------ checks of input
@@ -129,7 +131,8 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         return X.values, y, self._checked_weights(X.values, sample_weight)
 
     def _has_other_columns(self, X: CheckedTable) -> bool:
-        return bool(getattr(self, "columns_", None) != X.columns)
+        own = getattr(self, "columns_", None)
+        return own is not X.columns and bool(own != X.columns)
 
     def _learn_features(self, X: CheckedTable) -> None:
         """Take over what another estimator has learnt about the columns."""
@@ -147,13 +150,26 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
     def _checked_inputs(self, X: Any, *, reset: bool) -> Table:
         if isinstance(X, CheckedTable):
             return self._checked_inputs(X.source, reset=reset) if self._has_other_columns(X) else X.values
+        if not reset and self._is_plain(X):
+            return self._finite_inputs(X)
         with explained(X):
             X, read = self._read(X, reset=reset)
-            check = (
-                partial(check_array, estimator=self) if read else partial(validate_data, self, reset=reset)
-            )
-            X = check(X, **_TYPES)
+            if not read:
+                X = validate_data(self, X, reset=reset, **_TYPES)
+            elif reset or not len(X):  # otherwise it was made here
+                X = check_array(X, estimator=self, **_TYPES)
         return self._finite_inputs(X)
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether a table is one of numbers like that of `fit`, so that no check of scikit-learn could fail."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype in _FLOATS
+            and X.shape[1:] == (self.n_features_in_,)
+            and len(X) > 0
+            and not hasattr(self, "feature_names_in_")
+            and getattr(self, "columns_", None) is None
+        )
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, bool]:
         """Turn a frame with categories, dates or text into numbers; the second value says whether X is such a frame."""
@@ -169,7 +185,8 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} was fitted to a frame with categories, dates or text; give a pandas or polars "
                 f"frame or a pyarrow table with its columns, not {type(X).__name__!r}"
             )
-        validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of the columns
+        if reset or frames.names(X) != getattr(self, "feature_names_in_", _NOTHING).tolist():
+            validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of the columns
         return columns.table(X), True
 
     def _learnt_columns(self, X: Any) -> Columns | None:

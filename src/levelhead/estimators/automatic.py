@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
+from sklearn.utils.validation import _check_monotonic_cst
 
 from levelhead._extras import available, install
 from levelhead.audits import LEAST_ROWS, Audit, Contributions
 from levelhead.estimators import _large, _preparation, _steps, combination, repeats
-from levelhead.estimators._base import FittedRegressor
+from levelhead.estimators._base import FittedRegressor, Unseen, slices, unseen
 from levelhead.estimators._clock import TIME_LIMIT, VERBOSE, Clock
 from levelhead.estimators._constraints import N_JOBS, Whole
 from levelhead.estimators._contributions import sampled
@@ -26,6 +26,7 @@ from levelhead.estimators.networks.pace import epochs_within
 from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
+from levelhead.prediction.lattice import Lattice, LatticePrediction, find_lattice
 from levelhead.tables.encoding import frames
 
 Fitted = GCPRegressor | GCPBoostingRegressor
@@ -33,9 +34,12 @@ _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees t
 _ROWS_OF_MEAN = 10_000  # rows over which the disagreement of members is averaged
 _TREES_TIME = 2.0  # part of a time limit for the trees, relative to that of each ensemble of networks
 _WEIGHT_DECAY = 3e-3  # for piecewise-linear inputs; tuned on kc_house, diamonds, energy and concrete
-# Settings of the trees that choose the scale of the labels: 40 % less time than with the defaults, and the same choices
-# on kc_house, diamonds, energy and concrete with clean, replaced and swapped labels.
-_PILOT = {"learning_rate": 0.1, "max_iter": 500}
+# Of the optimizer; networks by themselves take twice as many. Chosen on energy, diamonds, kc_house, concrete, and on
+# prices of computers, life expectancy, the borehole function and a robot arm.
+_LEAST_STEPS = 4_500
+# Settings of the trees that choose the scale of the labels: 60 % less time than with the defaults, and the same choices
+# on kc_house, diamonds, energy and concrete with clean, replaced and swapped labels and wrong units.
+_PILOT = {"learning_rate": 0.1, "max_iter": 300, "n_iter_no_change": 12}
 
 
 class Comparison(NamedTuple):
@@ -62,21 +66,24 @@ def mixture(predictions: Sequence[Prediction]) -> Prediction:
 class AutoRegressor(FittedRegressor, TableReader):
     """Networks and boosted trees together, with weights by their errors on held-out rows.
 
-    Three ensembles are fitted: `GCPBoostingRegressor`, and `GCPRegressor` with piecewise-linear inputs, once with ReLU
-    and once with SiLU units. Labels are judged by the fold models of all three together before the members are
-    finished, so that a wrong label that one kind finds has a small weight in the others too. Out-of-fold predictions
-    decide how the ensembles are combined. Weights are chosen by stacking on labels that are probably right, shrunk
-    towards equal weights; a model with less than 5 % is left out. The variance is calibrated, and quantiles and
-    intervals follow the out-of-fold residuals of labels that are probably right (conformal prediction), so that
-    intervals cover clean labels as often as they say, on average over the table. Predictions stay within the range of
-    trusted labels, with a margin of 20 % of it on both sides. If labels of training rows with equal inputs have
-    something in common that the models do not explain, they correct predictions for rows with exactly these inputs.
+    Three ensembles are fitted: `GCPBoostingRegressor`, `GCPRegressor` with piecewise-linear inputs, which follows sharp
+    functions, and `GCPRegressor` with one input per column and SiLU units, which follows smooth ones. Labels are judged
+    by the fold models of all three together before the members are finished, so that a wrong label that one kind finds
+    has a small weight in the others too. Out-of-fold predictions decide how the ensembles are combined. Weights are
+    chosen by stacking on labels that are probably right, shrunk towards equal weights; a model with less than 5 % is
+    left out. The variance is calibrated, and quantiles and intervals follow the out-of-fold residuals of labels that
+    are probably right (conformal prediction), so that intervals cover clean labels as often as they say, on average
+    over the table. Predictions stay within the range of trusted labels, with a margin of 20 % of it on both sides. If
+    labels of training rows with equal inputs have something in common that the models do not explain, they correct
+    predictions for rows with exactly these inputs. If labels are whole multiples of a unit, such as grades, quantiles
+    and the ends of intervals are values that labels take, and intervals hold at least the given share of them.
 
     Without the extra `boosting`, or with fewer than 60 rows, only networks are used.
 
-    Tables of more than 250,000 rows are fitted in another way, unless `groups` or `cv` is given. All of the above
-    happens on a sample of 100,000 rows, chosen by a hash of their content. It judges the labels of all rows. Then the
-    trees are fitted anew to all rows but one in twenty, with these judgements as weights, and combined with the
+    Tables of 100,000 rows or more are fitted in another way, unless `groups` or `cv` is given. All of the above happens
+    on a sample of 50,000 rows, chosen by a hash of their content, with at most two members of each ensemble of networks
+    and one of the trees. It judges the labels of all rows. Then the trees are fitted anew to all rows but one in
+    twenty, with these judgements as weights, and combined with the
     networks of the sample on the rows that were left out.
 
     Parameters
@@ -122,6 +129,9 @@ class AutoRegressor(FittedRegressor, TableReader):
     repeats_ : Repeats or None
         Correlation of labels with equal inputs, by which labels of training rows correct predictions for rows with
         exactly the same inputs. None if there are too few of them, or no clear correlation.
+    lattice_ : Lattice or None
+        The values that labels take, if they are few and equally far apart, as grades: predicted quantiles are such
+        values. None for other labels.
     oof_prediction_ : Prediction
         Out-of-fold predictions of the training rows; of a large table, predictions of the rows left out.
     contamination_ : float
@@ -129,7 +139,7 @@ class AutoRegressor(FittedRegressor, TableReader):
     separation_ : ContaminationEstimate or None
         The estimate behind `contamination_`, with its standard error.
     judge_ : AutoRegressor
-        Only for tables of more than 250,000 rows: the model of a sample of the rows, by which `audit` judges labels.
+        Only for tables of 100,000 rows or more: the model of a sample of the rows, by which `audit` judges labels.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -152,6 +162,7 @@ class AutoRegressor(FittedRegressor, TableReader):
     comparison_: Comparison | None
     combination_: Combination | None
     repeats_: Repeats | None
+    lattice_: Lattice | None
     target_transform_: Transform | None
     target_transform_reason_: str
     _parameter_constraints: ClassVar[Constraints] = {
@@ -209,6 +220,8 @@ class AutoRegressor(FittedRegressor, TableReader):
         """
         self._validate_params()
         clock = Clock(self.time_limit)
+        if _large.fits_sparse(self, X, y, sample_weight, groups, cv):
+            return self
         X = frames.collected(X)
         values, labels, weight = self._checked(X, y, sample_weight, reset=True)
         table = self._shared(X, values)
@@ -216,7 +229,7 @@ class AutoRegressor(FittedRegressor, TableReader):
         counted = labels if weight is None else labels[weight > 0]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
-        if _large.applies(X, len(labels), groups, cv):
+        if _large.applies(len(labels), groups, cv):
             _large.fit(self, X, labels, weight, seed)
             return self
         kinds = self._kinds(seed)
@@ -245,7 +258,7 @@ class AutoRegressor(FittedRegressor, TableReader):
             kinds = kinds[:1] if constrained else kinds[1:]
         shares = [_TREES_TIME if isinstance(model, GCPBoostingRegressor) else 1.0 for model in kinds]
         for model, share in zip(kinds, shares, strict=True):
-            self._limit_time(model, table, labels, clock.part(share / sum(shares)))
+            self._limit(model, table, labels, clock.part(share / sum(shares)))
         self.estimators_ = kinds
         self._fit_together(table, labels, weight, groups, cv)
         for model in self.estimators_:
@@ -254,29 +267,26 @@ class AutoRegressor(FittedRegressor, TableReader):
         return self
 
     @staticmethod
-    def _limit_time(model: Fitted, table: CheckedTable, labels: FloatArray, clock: Clock) -> None:
+    def _limit(model: Fitted, table: CheckedTable, labels: FloatArray, clock: Clock) -> None:
         """Let a model use the time of a clock: trees stop by themselves, networks get a number of epochs."""
-        if not clock.limited:
-            return
         if isinstance(model, GCPBoostingRegressor):
-            model.set_params(time_limit=max(clock.left, 1e-3))
+            model.set_params(time_limit=max(clock.left, 1e-3) if clock.limited else None)
         else:
-            model.set_params(max_iter=epochs_within(model, table, labels, clock.left))
+            usual = model._epochs(len(labels), _LEAST_STEPS)
+            within = epochs_within(model, table, labels, clock.left) if clock.limited else usual
+            model.set_params(max_iter=min(usual, within))
 
     def _kinds(self, seed: int) -> list[Fitted]:
         """The unfitted models, trees first."""
         common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs, "verbose": self.verbose}
-        network: dict[str, Any] = {
-            "n_members": self.n_members,
-            "input_scaling": "piecewise",
-            "weight_decay": _WEIGHT_DECAY,
-        }
         return [
             GCPBoostingRegressor(
                 n_members=max(1, self.n_members // 2), monotonic_cst=self.monotonic_cst, **common
             ),
-            GCPRegressor(**common, **network),
-            GCPRegressor(**common, **network, activation="silu"),
+            GCPRegressor(
+                n_members=self.n_members, input_scaling="piecewise", weight_decay=_WEIGHT_DECAY, **common
+            ),
+            GCPRegressor(n_members=self.n_members, input_scaling="robust", activation="silu", **common),
         ]
 
     def _fit_together(
@@ -318,9 +328,9 @@ class AutoRegressor(FittedRegressor, TableReader):
     def _combine(self, X: Any, y: FloatArray, weight: FloatArray | None) -> None:
         """Learn the combination, and leave out models of little weight."""
         self.comparison_, self.combination_, self.separation_ = None, None, self.estimators_[0].separation_
-        self.repeats_ = None
+        self.repeats_, self.lattice_ = None, None
         why = ""
-        if all(hasattr(model, "oof_prediction_") for model in self.estimators_):
+        if y.min() < y.max() and all(hasattr(model, "oof_prediction_") for model in self.estimators_):
             held_out = self._held_out(X, y, weight)
             weights = combination.stacking_weights(held_out)
             why = self._compare(held_out, weights) if not self.reason_ else ""
@@ -329,21 +339,22 @@ class AutoRegressor(FittedRegressor, TableReader):
             learnt, separation = combination.learn(held_out.only(kept))
             if separation is not None:
                 self.combination_, self.separation_ = learnt, separation
-                self.repeats_ = self._learn_repeats(X, weight, held_out.only(kept))
+                self._learn_labels(X, y, weight, held_out.only(kept))
         trees = [isinstance(model, GCPBoostingRegressor) for model in self.estimators_]
         self.chosen_ = "both" if len({*trees}) == 2 else "trees" if trees[0] else "network"
         self.reason_ = self.reason_ or f"{_NAMES[self.chosen_]}{why}"
 
-    def _learn_repeats(self, X: Any, weight: FloatArray | None, held_out: HeldOut) -> Repeats | None:
-        """What labels of rows with equal inputs have in common."""
+    def _learn_labels(self, X: Any, y: FloatArray, weight: FloatArray | None, held_out: HeldOut) -> None:
+        """What labels of rows with equal inputs have in common, and whether labels lie on a lattice."""
         assert self.combination_ is not None
         assert self.separation_ is not None
         mean, variance = self.combination_.pooled(held_out.means, held_out.variances)
         clean = 1 - self.separation_.probability(held_out.y - mean, variance)
-        key = self._keys(X)
-        key = key if weight is None else key[weight > 0]
+        counts = np.ones(len(y), dtype=bool) if weight is None else weight > 0
         ratio = self.separation_.variance_ratio
-        return repeats.learn(key, repeats.Labels(held_out.y, mean, variance * ratio, clean))
+        labels = repeats.Labels(held_out.y, mean, variance * ratio, clean)
+        self.repeats_ = repeats.learn(self._keys(X)[counts], labels)
+        self.lattice_ = find_lattice(y[counts], clean)
 
     def _keys(self, X: Any) -> repeats.Keys:
         """A hash of the inputs of each row."""
@@ -352,7 +363,7 @@ class AutoRegressor(FittedRegressor, TableReader):
 
     def _held_out(self, X: Any, y: FloatArray, weight: FloatArray | None) -> HeldOut:
         """The rows with a weight, predicted by models that have not seen their labels."""
-        audits = [model._audit_training_rows(y) for model in self.estimators_]
+        unseen = [model.oof_prediction_.latent for model in self.estimators_]
         weight = np.ones(len(y)) if weight is None else weight
         counts = weight > 0
         weight = weight / weight[counts].mean()
@@ -361,10 +372,10 @@ class AutoRegressor(FittedRegressor, TableReader):
         spread = [model.predict_dist(rows).latent.epistemic_var for model in self.estimators_]
         chance = [np.average(part, weights=weight[some]) for part in spread]
         return HeldOut(
-            y=audits[0].judged.given[counts],
-            means=np.array([audit.judged.predicted[counts] for audit in audits]),
-            variances=np.array([audit.judged.std[counts] ** 2 for audit in audits]),
-            quality=np.max([audit.label_quality[counts] for audit in audits], axis=0),
+            y=self.estimators_[0]._on_scale(y)[counts],
+            means=np.array([one.mean[counts] for one in unseen]),
+            variances=np.array([one.var[counts] for one in unseen]),
+            quality=np.max([model._label_quality(y)[counts] for model in self.estimators_], axis=0),
             weight=weight[counts],
             chance=np.array(chance),
         )
@@ -419,7 +430,13 @@ class AutoRegressor(FittedRegressor, TableReader):
         """
         models = self._fitted()
         table = models[0]._shared(X, models[0]._checked_inputs(X, reset=False))
-        return self._combined([model.predict_dist(table) for model in models], table)
+        parts = [model._predict_table(model._checked_inputs(table, reset=False)) for model in models]
+        found = self._combined(parts, table)
+        lattice = getattr(self, "lattice_", None)  # files of earlier versions have none
+        return found if lattice is None else LatticePrediction(found, lattice)
+
+    def _sliceable(self, X: Any) -> CheckedTable:
+        return self._fitted()[0]._sliceable(X)
 
     def _combined(
         self, predictions: list[Prediction], X: Any = None, *, held_out: bool = False
@@ -430,7 +447,7 @@ class AutoRegressor(FittedRegressor, TableReader):
         latent = [prediction.latent for prediction in predictions]
         joint = self._combination.predict(latent, kept, self.separation_.variance_ratio)
         known = getattr(self, "repeats_", None)  # files of earlier versions have none
-        if known is not None and X is not None and not held_out:
+        if known is not None and X is not None:
             joint = known.update(joint, self._keys(X))
         scale = predictions[0].transform
         return joint if scale is None else TransformedPrediction(joint, scale)
@@ -468,24 +485,32 @@ class AutoRegressor(FittedRegressor, TableReader):
         models, judge = self._fitted(), getattr(self, "judge_", None)
         if judge is not None:  # the trees of a large table have seen its labels
             return cast(Audit, judge.audit(X, y, false_alarm_rate))
-        values, labels, _ = models[0]._checked(X, y, None, reset=False)
-        table = models[0]._shared(X, values)
-        audits = [model.audit(table, labels, false_alarm_rate) for model in models]
-        if len(audits) == 1 and self._combination is None:
-            return audits[0]
-        joint = self._pooling.pooled(
-            np.array([audit.judged.predicted for audit in audits]),
-            np.array([audit.judged.std**2 for audit in audits]),
-        )
+        if len(models) == 1 and self._combination is None:
+            return models[0].audit(X, y, false_alarm_rate)
+        found = unseen(self, X, y)
         return Audit.from_residuals(
-            audits[0].given_label,
-            joint.mean,
-            joint.variance,
-            alpha=np.min([audit.alpha for audit in audits], axis=0),
+            found.given,
+            found.mean,
+            found.variance,
+            alpha=found.alpha,
             separation=self.separation_,
             false_alarm_rate=false_alarm_rate,
             transform=getattr(self, "target_transform_", None),
         )
+
+    def _unseen(self, X: Any, y: ArrayLike) -> Unseen:
+        """Labels, and predictions by which they are judged, of all models together."""
+        models = self._fitted()
+        values, labels, _ = models[0]._checked(X, y, None, reset=False)
+        table = models[0]._shared(X, values)
+        return Unseen.joined(self._unseen_rows(table[rows], labels[rows]) for rows in slices(values.shape))
+
+    def _unseen_rows(self, table: CheckedTable, labels: FloatArray) -> Unseen:
+        models = self._fitted()
+        parts = [model._unseen(table, labels) for model in models]
+        variances = [part.variance * model._variance_ratio for part, model in zip(parts, models, strict=True)]
+        joint = self._pooling.pooled(np.array([part.mean for part in parts]), np.array(variances))
+        return Unseen(labels, *joint, np.min([part.alpha for part in parts], axis=0))
 
     def contributions(self, X: Any, background: Any = None, random_state: int = 0) -> Contributions:
         """By how much each column moves the mean and the spread of every row.
@@ -521,5 +546,5 @@ class AutoRegressor(FittedRegressor, TableReader):
         return any(model._fills_gaps for model in self._fitted())
 
     def _fitted(self) -> list[Fitted]:
-        check_is_fitted(self, self._fitted_attribute)
+        self._check_is_fitted()
         return self.estimators_

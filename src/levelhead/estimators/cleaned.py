@@ -23,7 +23,7 @@ from levelhead.estimators._inputs import explained
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting, assign
 from levelhead.estimators._preparation import arrange
-from levelhead.estimators._separating import calibrated_separation
+from levelhead.estimators._separating import calibrated_separation, is_noiseless
 from levelhead.estimators._types import Constraints, FloatArray, Seed, TargetTransform, Weights
 from levelhead.estimators.networks.gcp import GCPRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
@@ -124,6 +124,7 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = get_tags(self.regressor).input_tags.allow_nan
+        tags.input_tags.sparse = True
         return tags
 
     def fit(
@@ -190,7 +191,9 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
                 f"sample_weight has different weights, but {type(self.regressor).__name__} takes none; leave "
                 "sample_weight out, or give a regressor whose fit takes it"
             )
-        if not hasattr(self.auditor_, "oof_prediction_"):  # too few rows to judge labels
+        if (
+            not hasattr(self.auditor_, "oof_prediction_") or y.min() == y.max()
+        ):  # labels that nothing can judge
             self.audit_, self.calibration_, self.separation_ = None, IDENTITY, None
             self.regressor_ = self._fitted(X, labels, own, weighs, seed)
             return self
@@ -208,7 +211,7 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
 
     @property
     def contamination_(self) -> float:
-        """Estimated share of wrong labels; NaN if there were too few rows."""
+        """Estimated share of wrong labels; NaN if there were too few rows, or if all labels are equal."""
         check_is_fitted(self, "regressor_")
         return float("nan") if self.audit_ is None else self.audit_.contamination
 
@@ -242,7 +245,7 @@ class CleanedRegressor(MetaEstimatorMixin, FittedRegressor, BaseEstimator):  # t
             oof[test] = fitted.predict(frames.take(X, test))
         y, oof, variance = y[counted], oof[counted], self._audited_variance()[counted]
         self.calibration_, self.separation_ = IDENTITY, None
-        if np.median(np.abs(y - oof)) == 0:  # exact predictions: there is no noise to measure
+        if is_noiseless(y, oof):
             return
         self.calibration_, self.separation_ = calibrated_separation(y, oof, variance)
 

@@ -3,10 +3,11 @@
 Every model predicts its training labels out of fold. From these predictions follow
 
 - the weight of each model, by stacking: the weighted mean with the smallest squared error, shrunk to equal weights;
-- the variance: the models' own, and more where they disagree, calibrated;
+- the variance: the weighted geometric mean of the models' own, and more where they disagree, calibrated;
 - the share of wrong labels, and the shape of the residuals of clean ones (`levelhead.prediction.conformal`).
 
-A label counts as far as it is probably right, so that wrong labels decide none of this.
+A label counts as far as it is probably right, so that wrong labels decide none of this. A model with a wide spread
+doubts no label; so a label that is far from what every model predicts counts little, whatever they think of it.
 """
 
 from collections.abc import Sequence
@@ -14,21 +15,25 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelhead.audits.separation import ContaminationEstimate
-from levelhead.estimators._separating import calibrated_separation
+from levelhead.estimators._separating import calibrated_separation, is_noiseless
 from levelhead.estimators._types import FloatArray
 from levelhead.prediction import Prediction
-from levelhead.prediction.calibration import IDENTITY, Calibration
+from levelhead.prediction.calibration import IDENTITY, MEDIAN_CHI2, Calibration
 from levelhead.prediction.conformal import NORMAL_SHAPE, ResidualShape, ShapedPrediction, learn_shape
+from levelhead.theory.elementary import exp, log
 
 # Tuned on kc_house, diamonds, energy and concrete: clean, 20 % replaced and 10 % swapped labels, 200 to 2,000 rows.
 _ROWS_OF_PRIOR = (
     50.0  # the weights are shrunk to equal ones as if so many more rows had shown them to be equal
 )
 _DISAGREEMENT = 2.0  # variance that a squared difference between the models adds
+_LOG_RATIO = float(log(4.0))  # of a model's variance to the median of all models, by which it counts at most
 _LEAST_WEIGHT = 0.05  # a model with a smaller weight is left out
 _MARGIN = 0.2  # of the range of trusted labels, by which predictions may leave it
+_FAR = 4.0  # standard deviations of a label from the nearest prediction, at which it counts a quarter
 _MOST_CHANCE = 0.5  # of a model's squared error that may count as chance
 _SWEEPS = 200  # of the search for weights; it converges in some tens
 _LEAST_NOISE = 0.5  # share of the variance that is noise, not disagreement of members
@@ -68,7 +73,9 @@ class Combination:
     def pooled(self, means: FloatArray, variances: FloatArray) -> Pooled:
         """Mean and calibrated variance, from those of the models; shape (n_models, n_samples)."""
         mean = _weighted(self.weights, means)
-        variance = _weighted(self.weights, variances + _DISAGREEMENT * (means - mean) ** 2)
+        each = log(variances + _DISAGREEMENT * (means - mean) ** 2)
+        middle = np.median(each, axis=0)  # a spread that is far too wide or too narrow must not decide
+        variance = exp(_weighted(self.weights, np.clip(each, middle - _LOG_RATIO, middle + _LOG_RATIO)))
         return Pooled(np.clip(mean, self.lowest, self.highest), self.calibration(variance))
 
     def predict(
@@ -129,8 +136,12 @@ class HeldOut(NamedTuple):
 
     @property
     def trust(self) -> FloatArray:
-        """How much each label counts."""
-        return self.quality * self.weight
+        """How much each label counts: by its quality, and less if it is far from the predictions of all models."""
+        distance = np.min((self.y - self.means) ** 2, axis=0) / np.median(self.variances, axis=0)
+        usual = float(np.median(distance[_right(self.quality)])) / MEDIAN_CHI2
+        near = 1 / (1 + distance / (_FAR**2 * usual)) if usual > 0 else np.ones_like(distance)
+        trust: FloatArray = self.quality * self.weight * near**2
+        return trust
 
     def only(self, models: Sequence[int]) -> "HeldOut":
         """The same with some of the models."""
@@ -148,7 +159,8 @@ class HeldOut(NamedTuple):
 def stacking_weights(held_out: HeldOut) -> FloatArray:
     """Weights ≥ 0 with the sum 1 and the smallest squared error on trusted labels, shrunk towards equal weights."""
     z = held_out.y - held_out.means
-    w = held_out.trust / held_out.trust.sum()
+    trust = held_out.trust
+    w = trust / trust.sum()
     products = np.array([[float(np.sum(w * a * b)) for b in z] for a in z])
     squares = products.diagonal().copy()
     shared = np.max(np.where(np.eye(len(z), dtype=bool), -np.inf, products), axis=1, initial=0.0)
@@ -156,8 +168,8 @@ def stacking_weights(held_out: HeldOut) -> FloatArray:
     chance = np.minimum(held_out.chance, _MOST_CHANCE * squares)
     corrected = squares - np.clip(squares - shared, 0, chance)
     np.fill_diagonal(products, corrected)
-    n = held_out.trust.sum() ** 2 / np.sum(held_out.trust**2)
-    return _shrunk(products, _ROWS_OF_PRIOR / n * float(corrected.mean()))
+    n = trust.sum() ** 2 / np.sum(trust**2)
+    return _shrunk(products, _ROWS_OF_PRIOR / n * float(corrected.min()))
 
 
 def _shrunk(products: FloatArray, penalty: float) -> FloatArray:
@@ -184,14 +196,14 @@ def chosen_models(weights: FloatArray) -> list[int]:
 def learn(held_out: HeldOut) -> tuple[Combination, ContaminationEstimate | None]:
     """Learn weights, calibration, share of wrong labels and shape.
 
-    There is no estimate of the share if more than half of the residuals are exactly 0.
+    There is no estimate of the share if all labels are equal, or more than half of them are predicted exactly.
     """
     weights = stacking_weights(held_out)
     limits = _plausible(held_out)
     raw = Combination(weights, IDENTITY, NORMAL_SHAPE, *limits)
     mean, variance = raw.pooled(held_out.means, held_out.variances)
     z = held_out.y - mean
-    if np.median(np.abs(z)) == 0:
+    if is_noiseless(held_out.y, mean):
         return raw, None
     calibration, separation = calibrated_separation(held_out.y, mean, variance)
     calibrated = calibration(variance)
@@ -212,13 +224,12 @@ def probably_wrong(held_out: HeldOut) -> FloatArray | None:
 def _repeated(members: Sequence[Any]) -> list[FloatArray]:
     """The members of each model, repeated up to the largest number of members."""
     most = max(map(len, members))
-    return [part[np.arange(most) % len(part)] for part in members]
+    return [part if len(part) == most else part[np.arange(most) % len(part)] for part in members]
 
 
 def _plausible(held_out: HeldOut) -> tuple[float, float]:
     """Limits of predictions: the range of the trusted labels, and a margin."""
-    right = held_out.quality > 0.5
-    labels = held_out.y[right] if right.any() else held_out.y
+    labels = held_out.y[_right(held_out.quality)]
     margin = _MARGIN * float(np.ptp(labels))
     return float(labels.min()) - margin, float(labels.max()) + margin
 
@@ -230,3 +241,9 @@ def _weighted(weights: FloatArray, values: FloatArray) -> FloatArray:
         start=np.zeros_like(values[0]),
     )
     return total
+
+
+def _right(quality: FloatArray) -> NDArray[np.bool_]:
+    """Which labels are rather right than wrong; all, if none is."""
+    right = quality > 0.5
+    return right if right.any() else np.ones_like(right)

@@ -82,6 +82,7 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
 
@@ -242,8 +243,15 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
         -------
         MultiAudit
             A verdict on each label of each target.
+
+        Raises
+        ------
+        TypeError
+            If the estimator of the targets cannot audit.
         """
         check_is_fitted(self, "estimators_")
+        if not all(hasattr(model, "audit") for model in self.estimators_):
+            raise TypeError(f"{type(self.estimators_[0]).__name__} cannot audit; use a levelhead estimator")
         X = self._taken(X, reset=False)
         labels = self._labels(y, X.shape[0])
         audits = (model.audit(X, labels[:, k], false_alarm_rate) for k, model in enumerate(self.estimators_))
@@ -279,7 +287,7 @@ def target_names(y: Any) -> list[str]:
 
 def _shared_folds(X: Any, n: int) -> PredefinedSplit | None:
     """Folds by the inputs alone, the same for all targets; None for few rows and for tables that are sampled."""
-    if n < _LEAST_ROWS or n > _large.LARGE_ROWS:
+    if n < _LEAST_ROWS or _large.applies(n, None, None):
         return None
     framed = frames.library(X) is not None
     table = Columns.learn(X).table(X) if framed else np.asarray(X, dtype=np.float64)

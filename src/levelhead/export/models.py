@@ -7,7 +7,7 @@ import numpy as np
 
 from levelhead.engine import Network
 from levelhead.estimators import AutoRegressor, BayesianBetaRegressor, GCPBoostingRegressor, GCPRegressor
-from levelhead.estimators.combination import _DISAGREEMENT, _LEAST_NOISE, Combination, _repeated
+from levelhead.estimators.combination import _DISAGREEMENT, _LEAST_NOISE, _LOG_RATIO, Combination, _repeated
 from levelhead.estimators.networks._gaussian_members import VARIANCE_FLOOR, GaussianMembers
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.estimators.networks.embeddings import _BOUND, _FAR, Embedding
@@ -201,6 +201,16 @@ def _joined(graph: Graph, parts: Sequence[Members]) -> Members:
     return Members(mean, variance, sum(part.n for part in parts))
 
 
+def _near_median(graph: Graph, values: list[str]) -> list[str]:
+    """Numbers within `_LOG_RATIO` of their median; there are one, two or three of them."""
+    low, high = (graph(how, *values) for how in ("Min", "Max")) if len(values) > 1 else (values[0], values[0])
+    total = graph("Sum", *values) if len(values) > 1 else values[0]
+    inner = graph("Sub", graph("Sub", total, low), high)
+    middle = inner if len(values) == 3 else graph("Mul", graph("Add", low, high), 0.5)
+    least, most = graph("Sub", middle, _LOG_RATIO), graph("Add", middle, _LOG_RATIO)
+    return [graph("Max", graph("Min", value, most), least) for value in values]
+
+
 def _combined(
     graph: Graph, parts: Sequence[Members], known: Combination, kept: Sequence[float], ratio: float
 ) -> Members:
@@ -217,7 +227,8 @@ def _combined(
     joint = weighted(means)
     apart = [graph("Sub", mean, joint) for mean in means]
     squares = [graph("Mul", graph("Mul", one, one), _DISAGREEMENT) for one in apart]
-    pooled = weighted([graph("Add", v, s) for v, s in zip(variances, squares, strict=True)])
+    each = [graph("Log", graph("Add", v, s)) for v, s in zip(variances, squares, strict=True)]
+    pooled = graph("Exp", weighted(_near_median(graph, each)))
     variance = _calibrated(graph, pooled, known.calibration, ratio)
     most = max(part.n for part in parts)
     places = _repeated([np.arange(part.n) for part in parts])

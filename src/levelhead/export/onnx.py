@@ -17,6 +17,7 @@ from levelhead.export import scales, tables
 from levelhead.export.graph import ML_OPSET, OPSET, Graph
 from levelhead.export.models import Members, members
 from levelhead.prediction import Transform
+from levelhead.prediction.lattice import Lattice
 
 _STEPS = 50  # of the search for a quantile of a mixture: halves the interval so often
 
@@ -76,7 +77,8 @@ def _file(model: Any, coverage: float) -> Any:
     table = tables.read(graph, first)
     scale = getattr(model, "target_transform_", None)
     scales.check(scale)
-    results = _distribution(graph, members(graph, model, table), scale, coverage)
+    mean, std, *ends = _distribution(graph, members(graph, model, table), scale, coverage)
+    results = mean, std, *(_on_lattice(graph, getattr(model, "lattice_", None), end) for end in ends)
     for name, result in zip(tables.OUTPUTS, results, strict=True):
         graph.nodes.append(helper.make_node("Identity", [result], [name]))
     outputs = [
@@ -117,6 +119,15 @@ def _distribution(
     mean, variance = scales.moments(graph, scale, found.mean, found.variance)
     total = graph("Add", graph.mean(variance), graph.variance(mean))
     return graph.mean(mean), graph("Sqrt", total), lower, upper
+
+
+def _on_lattice(graph: Graph, lattice: Lattice | None, y: str) -> str:
+    """The nearest value that labels take."""
+    if lattice is None:
+        return y
+    place = graph("Round", graph("Div", graph("Sub", y, lattice.start), lattice.step))
+    place = graph("Clip", place, 0.0, float(lattice.count - 1))
+    return graph("Add", graph("Mul", place, lattice.step), lattice.start)
 
 
 def _quantile(graph: Graph, found: Members, q: float) -> str:

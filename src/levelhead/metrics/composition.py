@@ -12,6 +12,10 @@ _REACH = (1e-4, 1 - 1e-4)  # levels of the quantiles between which a transformer
 _POINTS = 257
 
 
+class NoDistributionError(TypeError):
+    """The estimator only predicts means."""
+
+
 def predict_dist(estimator: Any, X: Any) -> Prediction:
     """Return the `Prediction` of any estimator that predicts a distribution.
 
@@ -33,8 +37,8 @@ def predict_dist(estimator: Any, X: Any) -> Prediction:
 
     Raises
     ------
-    TypeError
-        If the estimator only predicts means.
+    NoDistributionError
+        If the estimator only predicts means; it is a `TypeError`.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
 
@@ -82,8 +86,8 @@ def predict_interval(estimator: Any, X: Any, coverage: float = 0.9) -> Interval:
 
     Raises
     ------
-    TypeError
-        If the estimator only predicts means.
+    NoDistributionError
+        If the estimator only predicts means; it is a `TypeError`.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
     """
@@ -140,6 +144,7 @@ def on_increasing_scale(prediction: Prediction, transformer: Any) -> tuple[Predi
             "the labels are transformed twice, by TransformedTargetRegressor and by target_transform of the estimator "
             "in it; use one of them"
         )
+    prediction = prediction.latent  # the transformer need not keep the steps of a lattice
     reach = prediction.ppf(_REACH)
     z = np.linspace(float(reach.min()), float(reach.max()), _POINTS)
     y = MonotoneTransform(transformer, 1.0, 1.0).inverse(z)
@@ -153,12 +158,12 @@ def on_increasing_scale(prediction: Prediction, transformer: Any) -> tuple[Predi
     return Prediction(*mirrored, **parts), scale
 
 
-def _no_distribution(estimator: Any) -> TypeError:
+def _no_distribution(estimator: Any) -> Exception:
     from sklearn.utils.validation import check_is_fitted
 
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
-    return TypeError(
+    return NoDistributionError(
         f"{type(estimator).__name__} does not predict a distribution: it needs predict_dist(X) or "
         "predict(X, return_std=True)"
     )

@@ -117,10 +117,16 @@ def load(path: AnyPath, *, n_jobs: int | None = None) -> Any:
     ------
     FileNotFoundError
         If there is no such file.
+    ValueError
+        If `n_jobs` is not a number of jobs.
     ModelFileError
         If the file is not a model, is damaged, was written by a newer version, or names something that models do not
         consist of.
     """
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs is {n_jobs!r}; give a whole number other than 0, such as 2, or -1 for all cores"
+        )
     try:
         return _read(path, n_jobs)
     except ModelFileError as error:

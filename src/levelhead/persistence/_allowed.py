@@ -83,6 +83,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
         "levelhead.estimators.networks.embeddings.Embedding": None,
         "levelhead.estimators.repeats.Repeats": None,
         "levelhead.prediction.conformal.ResidualShape": None,
+        "levelhead.prediction.lattice.Lattice": None,
         "levelhead.audits.audit.JudgedScale": None,
         "levelhead.prediction.LogTransform": None,
         "levelhead.prediction.MonotoneTransform": None,

@@ -131,13 +131,20 @@ class Encoder:
         state = value.__getstate__() or {}
         if not isinstance(state, dict):
             raise _cannot(value, where)
-        state = self._without_rows(state)
+        most_rows, state = self._most_rows, self._without_rows(state)
         _allowed.check_attributes(type(value), state, where, TypeError)
         attributes = {k: self.encode(v, f"{where}.{k}") for k, v in state.items()}
+        self._most_rows = most_rows
         return {"instance": name, "number": number, "attributes": attributes}
 
     def _without_rows(self, state: dict[str, Any]) -> dict[str, Any]:
-        """The attributes of an instance, without out-of-fold predictions of too many training rows."""
+        """The attributes of an instance, without out-of-fold predictions of too many training rows.
+
+        A judge without them cannot audit and is left out too, and then no other part of the model may audit.
+        """
+        judge = state.get("judge_")
+        if judge is not None and _n_judged(judge) > self._most_rows:
+            state, self._most_rows = {k: v for k, v in state.items() if k != "judge_"}, 0
         n_rows = len(state["_row_keys"]) if "oof_prediction_" in state and "_row_keys" in state else 0
         if n_rows <= self._most_rows:
             return state
@@ -331,6 +338,11 @@ def _dtype(text: str, kinds: str) -> np.dtype[Any]:
     if dtype.kind not in kinds or dtype.names is not None or dtype.itemsize > _LARGEST_TYPE:
         raise ModelFileError(f"the type {text!r} does not occur in models")
     return dtype
+
+
+def _n_judged(model: Any) -> int:
+    """Training rows whose labels a model judges by out-of-fold predictions."""
+    return max(len(getattr(part, "_row_keys", ())) for part in getattr(model, "estimators_", [model]))
 
 
 def _ordered(items: Any) -> list[Any]:

@@ -5,7 +5,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from levelhead.audits import Audit
 from levelhead.audits.separation import ContaminationEstimate
@@ -21,7 +23,7 @@ from levelhead.estimators import (
     TabularRegressor,
 )
 from levelhead.estimators._base import AuditedRegressor
-from levelhead.estimators._preparation import Scale
+from levelhead.estimators._preparation import LARGEST_LABEL, SPREADS, Scale
 from levelhead.estimators.automatic import Comparison
 from levelhead.estimators.combination import Combination
 from levelhead.estimators.networks._training import NetworkRegressor
@@ -45,6 +47,7 @@ from levelhead.persistence._checks import (
 from levelhead.persistence._records import is_scale
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import Calibration
+from levelhead.prediction.lattice import Lattice
 from levelhead.tables import ColumnFormat, TableFormats
 from levelhead.tables.encoding.columns import Columns
 from levelhead.tables.encoding.features import STATISTICS
@@ -60,7 +63,11 @@ _PREDICTING: Mapping[str, Check] = MappingProxyType(
     {
         **_VARIANCE,
         "n_features_in_": whole(1, MOST_FEATURES + 1),
-        "target_scale_": lambda scale: type(scale) is Scale and np.ndim(scale.center) == 0,
+        "target_scale_": lambda scale: (
+            type(scale) is Scale
+            and number(-LARGEST_LABEL, LARGEST_LABEL)(scale.center)
+            and number(*SPREADS)(scale.spread)
+        ),
         "disagreement_": number(0, 0.9),
         "_stream": whole(0, 2**32),
     }
@@ -109,13 +116,19 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
         MultiTargetRegressor: (
             "estimators_",
             {
-                "estimators_": each(list, lambda model: hasattr(type(model), "predict"), 1),
+                "estimators_": each(list, lambda model: _predicts(model), 1),
                 "targets_": each(list, is_text, 1),
                 "n_features_in_": whole(1),
                 "_flat": of(bool),
             },
         ),
-        TabularRegressor: ("pipeline_", {"pipeline_": of(Pipeline), "n_features_in_": whole(1)}),
+        TabularRegressor: (
+            "pipeline_",
+            {
+                "pipeline_": lambda steps: type(steps) is Pipeline and len(steps) > 1 and _predicts(steps),
+                "n_features_in_": whole(1),
+            },
+        ),
         TableFormats: (
             "columns_",
             {
@@ -130,7 +143,7 @@ _NEEDED: Mapping[type, tuple[str, Mapping[str, Check]]] = MappingProxyType(
             {
                 **_VARIANCE,
                 "auditor_": lambda model: _are_fitted([model], AuditedRegressor, AutoRegressor),
-                "regressor_": lambda model: hasattr(type(model), "predict"),
+                "regressor_": lambda model: _predicts(model),
                 "audit_": optional(of(Audit)),
                 "n_features_in_": whole(1),
             },
@@ -143,6 +156,7 @@ _POSSIBLE: Mapping[str, Check] = MappingProxyType(
         "combination_": optional(of(Combination)),
         "judge_": lambda model: _are_fitted([model], GCPBoostingRegressor, GCPRegressor, AutoRegressor),
         "repeats_": optional(of(Repeats)),
+        "lattice_": optional(of(Lattice)),
         "oof_prediction_": lambda value: type(value) in (Prediction, TransformedPrediction),
         "target_transform_": optional(is_scale),
         "target_transform_reason_": is_text,
@@ -185,6 +199,21 @@ def _are_fitted(models: Any, *kinds: type) -> bool:
     return few and all(isinstance(model, kinds) and is_fitted(model) for model in models)
 
 
+def _predicts(model: Any) -> bool:
+    """Whether a model of any library is fitted and predicts one target."""
+    if type(model) is Pipeline:
+        return _predicts(model.steps[-1][1])
+    if isinstance(model, MultiTargetRegressor) or not hasattr(model, "predict"):
+        return False
+    if isinstance(model, tuple(_NEEDED)):
+        return is_fitted(model)
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
 def _are_formats(columns: Any) -> bool:
     return type(columns) is dict and all(
         type(name) is str and type(form) is ColumnFormat for name, form in columns.items()
@@ -202,17 +231,45 @@ def _judge_agrees(model: Any) -> bool:
     """The judge of a large table is of the same kind, takes the same columns, and has no judge itself."""
     judge = getattr(model, "judge_", None)
     return judge is None or (
-        type(judge) is type(model)
-        and judge.n_features_in_ == model.n_features_in_
-        and not hasattr(judge, "judge_")
+        type(judge) is type(model) and _same_features(model, judge) and not hasattr(judge, "judge_")
     )
+
+
+def _same_features(*models: Any) -> bool:
+    """All take the same columns, by number and name."""
+    return len({(model.n_features_in_, *getattr(model, "feature_names_in_", ())) for model in models}) == 1
+
+
+def _scale_agrees(model: Any) -> bool:
+    """A scale of the labels comes with the reason for it, which audits state."""
+    return getattr(model, "target_transform_", None) is None or hasattr(model, "target_transform_reason_")
+
+
+def _parts_agree(model: Any) -> bool:
+    """The models of an `AutoRegressor` take its columns, and have predicted the same rows."""
+    n_rows = {len(part._row_keys) for part in model.estimators_ if hasattr(part, "oof_prediction_")}
+    weights = None if model._combination is None else model._combination.weights
+    return (
+        _same_features(model, *model.estimators_)
+        and len(n_rows) <= 1
+        and (weights is None or len(weights) == len(model.estimators_))
+    )
+
+
+def _targets_agree(model: Any) -> bool:
+    """Each target has a name and a model, and all models take the same number of columns."""
+    n = len(model.targets_)
+    widths = {getattr(part, "n_features_in_", model.n_features_in_) for part in model.estimators_}
+    return n == len(model.estimators_) and (n == 1 or not model._flat) and widths == {model.n_features_in_}
 
 
 def _columns_agree(model: Any) -> bool:
     """Statistics of levels have an entry for every code that a cell can get."""
     columns, encoding = getattr(model, "columns_", None), getattr(model, "encoding_", None)
-    n = model.n_features_in_
+    n, only = model.n_features_in_, getattr(model, "_only_column", None)
     if len(columns or range(n)) != n or (columns is not None and encoding is None):
+        return False
+    if only is not None and (columns is None or only >= n):
         return False
     if encoding is None:
         return True
@@ -263,18 +320,14 @@ def _hashable(model: Any) -> bool:
 
 _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
     {
-        AuditedRegressor: lambda model: _rows_agree(model) and _columns_agree(model) and _judge_agrees(model),
+        AuditedRegressor: lambda model: (
+            _rows_agree(model) and _columns_agree(model) and _scale_agrees(model) and _judge_agrees(model)
+        ),
         NetworkRegressor: _networks_agree,
         BayesianBetaRegressor: _samples_agree,
         GCPBoostingRegressor: _trees_agree,
-        AutoRegressor: lambda model: (
-            {part.n_features_in_ for part in model.estimators_} == {model.n_features_in_}
-            and _judge_agrees(model)
-            and (model._combination is None or len(model._combination.weights) == len(model.estimators_))
-        ),
-        MultiTargetRegressor: lambda model: (
-            len(model.targets_) == len(model.estimators_) and (len(model.targets_) == 1 or not model._flat)
-        ),
+        AutoRegressor: lambda model: _parts_agree(model) and _scale_agrees(model) and _judge_agrees(model),
+        MultiTargetRegressor: _targets_agree,
         TableFormats: lambda formats: list(formats.columns_) == list(formats.feature_names_in_),
         CleanedRegressor: lambda model: model.auditor_.n_features_in_ == model.n_features_in_,
     }

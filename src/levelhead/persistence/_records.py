@@ -48,6 +48,7 @@ from levelhead.prediction import (
 )
 from levelhead.prediction.calibration import Calibration
 from levelhead.prediction.conformal import ResidualShape
+from levelhead.prediction.lattice import MOST_VALUES, Lattice
 from levelhead.tables import ColumnFormat
 from levelhead.tables.dates import FORMATS as DATE_FORMATS
 from levelhead.tables.encoding.columns import KINDS, Column, Columns
@@ -122,10 +123,11 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "highest": number(),
         },
         ResidualShape: {"residual": _floats, "normal": _floats},
+        Lattice: {"start": number(-_HUGE, _HUGE), "step": _positive, "count": whole(2, MOST_VALUES + 1)},
         Repeats: {
             "key": array(np.uint64),
-            "mean": _floats,
-            "variance": _positives,
+            "mean": lambda value: _floats(value) and bool((np.abs(value) <= _HUGE).all()),
+            "variance": lambda value: _floats(value) and bool(((value >= _TINY) & (value <= _HUGE)).all()),
             "correlation": number(0, 1),
         },
         Embedding: {
@@ -304,7 +306,9 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         Network: _state_fits,
         Scale: lambda scale: np.shape(scale.center) == np.shape(scale.spread),
         Audit: _rows_agree,
-        Combination: lambda combination: abs(float(combination.weights.sum()) - 1) < 1e-6,
+        Combination: lambda combination: (
+            abs(float(combination.weights.sum()) - 1) < 1e-6 and combination.lowest <= combination.highest
+        ),
         Embedding: _pieces_agree,
         Repeats: _inputs_agree,
         ResidualShape: _knots_agree,

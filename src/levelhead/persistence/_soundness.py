@@ -123,6 +123,11 @@ def _are_elementwise(model: Any, _: int) -> bool:
     )
 
 
+def _is_finite(model: Any, _: int) -> bool:
+    """Coefficients are numbers, so that predictions are."""
+    return bool(np.isfinite(getattr(model, "coef_", 0.0)).all())
+
+
 def _vector(*attributes: str, axis: int = 0) -> Mapping[str, int]:
     return dict.fromkeys(attributes, axis)
 
@@ -164,5 +169,6 @@ _CHECKS: Mapping[type, Callable[[Any, int], bool]] = MappingProxyType(
         preprocessing.TargetEncoder: _indices.categories_are_sound,
         preprocessing.PolynomialFeatures: _indices.polynomial_is_sound,
         CountVectorizer: _indices.vocabulary_is_sound,
+        LinearModel: _is_finite,
     }
 )

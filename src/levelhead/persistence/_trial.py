@@ -40,6 +40,7 @@ _MOST_CELLS = 2**22
 _ABOUT_SHAPES = re.compile(
     r"broadcast|core dimension|to unpack|not aligned|cannot reshape|inhomogeneous|truth value|too deep"
 )
+_REGRESSORS = (AuditedRegressor, AutoRegressor, CleanedRegressor, MultiTargetRegressor, TabularRegressor)
 _TYPICAL = {
     StandardScaler: "mean_",
     RobustScaler: "center_",
@@ -82,28 +83,30 @@ def _try(model: Any, rows: Any) -> None:
             raise ModelFileError(f"the model does not work: {error}") from error
 
 
-def _predict(model: Any, rows: Any) -> None:
+def _predict(model: Any, rows: Any) -> Any:
+    """What a model predicts for rows; None for levelhead's estimators, which are not run."""
+    if isinstance(model, _REGRESSORS) and is_fitted(model) and model.n_features_in_ != rows.shape[1]:
+        given = f"{model.n_features_in_} features and gets {rows.shape[1]}"
+        raise ModelFileError(f"{type(model).__name__} takes {given}")
     if isinstance(model, Pipeline):
-        if len(model.steps) > 1:
-            rows = model[:-1].transform(rows)
-        _predict(model[-1], rows)
-    elif isinstance(model, AutoRegressor):
+        return _predict(model[-1], model[:-1].transform(rows) if len(model.steps) > 1 else rows)
+    if isinstance(model, AutoRegressor):
         for one in getattr(model, "estimators_", []):
             _predict(one, rows)
     elif isinstance(model, AuditedRegressor) and is_fitted(model):
-        if model.n_features_in_ != rows.shape[1]:
-            given = f"{model.n_features_in_} features and gets {rows.shape[1]}"
-            raise ModelFileError(f"{type(model).__name__} takes {given}")
         model._checked_inputs(rows, reset=False)
     elif isinstance(model, CleanedRegressor) and hasattr(model, "regressor_"):
-        _predict(model.regressor_, rows)
+        mean = _predict(model.regressor_, rows)
+        if mean is not None and (np.ndim(mean) != 1 or np.iscomplexobj(mean)):
+            raise ModelFileError("the regressor of CleanedRegressor does not predict one number for each row")
     elif isinstance(model, TransformedTargetRegressor) and hasattr(model, "regressor_"):
         _predict(model.regressor_, rows)
         model.transformer_.inverse_transform(np.ones((len(rows), model._training_dim)))
     elif hasattr(model, "predict"):
-        model.predict(rows)
+        return model.predict(rows)
     elif model not in ("passthrough", None):
         model.transform(rows)
+    return None
 
 
 # ------------------------------------------------------------------ rows of the kind that a model was fitted to

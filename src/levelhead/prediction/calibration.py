@@ -21,13 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from levelhead.engine.elementwise import power
 from levelhead.theory import student
 from levelhead.theory._optimum import optimum
-from levelhead.theory.elementary import exp, log, log1p, power
+from levelhead.theory.elementary import exp, log, log1p
 
 FloatArray = NDArray[np.float64]
 
-_MEDIAN_CHI2 = 0.4549  # of one degree of freedom
+MEDIAN_CHI2 = 0.4549  # of one degree of freedom
 _LOG_ALPHAS = (float(log(0.1)), float(log(1e4)))
 _TOL = 1e-9  # of the mean loss
 _LEAST_GAPS = 10
@@ -211,7 +212,7 @@ def added_variance(z: ArrayLike, variance: ArrayLike, gaps: ArrayLike) -> FloatA
         raise ValueError("more than half of the residuals are exactly 0: the noise has no width to compare")
     center = float(exp(np.median(log(V))))
     first = [log(max(float(np.median(squares[gap > 0])) / middle - 1, 0.1)) for gap in M.T]
-    start = np.array([0.5 * log(middle / _MEDIAN_CHI2 * center), 0.0, *np.clip(first, *_ADDED)])
+    start = np.array([0.5 * log(middle / MEDIAN_CHI2 * center), 0.0, *np.clip(first, *_ADDED)])
     bounds = [(None, None), _LOG_ALPHAS, *[_ADDED] * M.shape[1]]
     found = optimum(_gap_loss, start, (z, V / center, M), bounds=bounds, tol=_TOL)
     added: FloatArray = center * (M * exp(found[2:])).sum(axis=1)

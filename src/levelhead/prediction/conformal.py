@@ -20,6 +20,7 @@ True
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -311,7 +312,12 @@ class ShapedPrediction(Prediction):
         shape: ResidualShape = NORMAL_SHAPE,
     ) -> None:
         super().__init__(mean, var, alpha=alpha, sigma=sigma)
-        self._store(shape=shape, mixture=ShapedNormal(self.mean[None], self.std[None], shape))
+        self._store(shape=shape)
+
+    @cached_property
+    def mixture(self) -> ShapedNormal:  # type: ignore[override]
+        """The distributions around the means."""
+        return ShapedNormal(self.mean[None], self.std[None], self.shape)
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draw clean labels.

@@ -107,8 +107,6 @@ class Prediction(Distribution):
             a = _checks.positive("alpha", _members("alpha", alpha, m.shape))
             s = _checks.positive("sigma", _members("sigma", sigma, m.shape))
             self._store(member_alpha=a, member_sigma=s)
-        std = read_only(np.sqrt(v))
-        self._store(mixture=Mixture.of(GAUSSIAN, m, std, shape=std))  # a Gaussian ignores its shape
 
     @classmethod
     def from_student(cls, m: ArrayLike, alpha: ArrayLike, sigma: ArrayLike) -> "Prediction":
@@ -135,6 +133,15 @@ class Prediction(Distribution):
     def _store(self, **fields: Any) -> None:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+    @cached_property  # type: ignore[misc]  # mean and variance do not need it
+    def mixture(self) -> Mixture:
+        """Locations, scales and shapes of the members."""
+        std = read_only(np.sqrt(self.member_var))
+        return Mixture.of(GAUSSIAN, self.member_mean, std, shape=std)  # a Gaussian ignores its shape
+
+    def __len__(self) -> int:
+        return int(self.member_mean.shape[1])
 
     @property
     def latent(self) -> "Prediction":
@@ -295,7 +302,7 @@ def _members(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) 
     given = _checks.real(name, value)
     if given.ndim not in (1, 2) or (given.shape[0] == 0 and given.ndim == 2):
         raise ValueError(f"{name} has shape {given.shape}; give (n_members, n), or (n,) for one member")
-    array = np.atleast_2d(given).copy()
+    array = np.array(given, ndmin=2)
     if shape is not None and array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape} but mean has {shape}; give arrays of one shape")
     return read_only(_checks.finite(name, array))

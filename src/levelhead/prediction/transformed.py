@@ -171,8 +171,12 @@ class TransformedPrediction(Prediction):
             _transform=transform,
             member_alpha=latent.member_alpha,
             member_sigma=latent.member_sigma,
-            mixture=TransformedMixture(latent.mixture, transform),
         )
+
+    @cached_property
+    def mixture(self) -> TransformedMixture:  # type: ignore[override]
+        """The mixture of the latent prediction, described in the units of y."""
+        return TransformedMixture(self.latent.mixture, self.transform)
 
     @property
     def latent(self) -> Prediction:

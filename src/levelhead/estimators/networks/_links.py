@@ -3,12 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from levelhead.engine import elementwise
 from levelhead.theory import elementary
+
+_TINY = float(np.finfo(np.float32).tiny)
 
 
 def softplus(u: NDArray[np.float64]) -> NDArray[np.float64]:
     """ln(1 + e^u), never exactly 0: its lower bound is the smallest normal float32."""
-    return np.maximum(elementary.softplus(u), np.finfo(np.float32).tiny)
+    return np.maximum(elementwise.softplus(u), _TINY)
 
 
 def raw(value: float) -> float:

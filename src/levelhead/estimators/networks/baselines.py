@@ -149,7 +149,7 @@ class BaselineRegressor(GaussianMembers):
         Schedule of the learning rate. "cosine" decreases it to 0 over the training; "stairs" multiplies it by 0.9
         every 100 steps.
     batch_size : int or "auto", default="auto"
-        Number of rows in a minibatch. "auto" uses 16, or 32 from 2,000 rows on.
+        Number of rows in a minibatch. "auto" uses 16, 32 from 2,000 rows on, and 128 from 20,000 rows on.
     max_iter : int or "auto", default="auto"
         Number of epochs. "auto" chooses it by the number of rows.
     dropout : float, default=0.025

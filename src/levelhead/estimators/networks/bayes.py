@@ -46,7 +46,7 @@ class BayesianBetaRegressor(GaussianMembers):
     weight_decay : float, default=0.0
         L2 penalty on weights; biases are not penalized.
     batch_size : int or "auto", default=128
-        Number of rows in a minibatch. "auto" uses 16, or 32 from 2,000 rows on.
+        Number of rows in a minibatch. "auto" uses 16, 32 from 2,000 rows on, and 128 from 20,000 rows on.
     activation : {"relu", "tanh", "silu"}, default="relu"
         Activation function of the hidden layers.
     solver : {"adam", "rmsprop", "nesterov"}, default="adam"

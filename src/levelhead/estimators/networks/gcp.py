@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Options, StrOptions
 
 from levelhead import engine
+from levelhead.engine.elementwise import prognostic_variance
 from levelhead.estimators._base import Decoded
 from levelhead.estimators._tables import Location
 from levelhead.estimators._types import (
@@ -27,7 +28,7 @@ from levelhead.estimators.networks._links import raw, softplus
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.prediction import Prediction
 from levelhead.theory.special import alpha_minus_A
-from levelhead.theory.student import prognostic_variance, student_variance
+from levelhead.theory.student import student_variance
 
 _ALPHA_FLOOR = 0.1  # the paper's
 _BETA_FLOOR = 1e-6  # keeps σ positive: residuals of exactly 0 must not make the likelihood unbounded
@@ -56,7 +57,7 @@ class GCPRegressor(NetworkRegressor):
         Schedule of the learning rate. "cosine" decreases it to 0 over the training; "stairs" multiplies it by 0.9
         every 100 steps.
     batch_size : int or "auto", default="auto"
-        Number of rows in a minibatch. "auto" uses 16, or 32 from 2,000 rows on.
+        Number of rows in a minibatch. "auto" uses 16, 32 from 2,000 rows on, and 128 from 20,000 rows on.
     max_iter : int or "auto", default="auto"
         Number of epochs. "auto" chooses it by the number of rows.
     dropout : float, default=0.025
@@ -246,14 +247,12 @@ class GCPRegressor(NetworkRegressor):
         return (0.0, raw(1.0), alpha, raw(sigma / 2 - _BETA_FLOOR))  # eq. (4) at ν = 1
 
     def _decode(self, outputs: FloatArray) -> Decoded:
+        m, positive = outputs[..., 0], softplus(np.moveaxis(outputs[..., 1:], -1, 0))
         if self.n_outputs == 3:
-            m, o_alpha, o_sigma = np.moveaxis(outputs, -1, 0)
-            sigma = softplus(o_sigma) + _SIGMA_FLOOR
+            alpha, sigma = positive[0] + _ALPHA_FLOOR, positive[1] + _SIGMA_FLOOR
         else:
-            m, o_nu, o_alpha, o_beta = np.moveaxis(outputs, -1, 0)
-            nu = softplus(o_nu)
-            sigma = (softplus(o_beta) + _BETA_FLOOR) * (nu + 1) / nu  # eq. (4)
-        alpha = softplus(o_alpha) + _ALPHA_FLOOR
+            nu, alpha = positive[0], positive[1] + _ALPHA_FLOOR
+            sigma = (positive[2] + _BETA_FLOOR) * (nu + 1) / nu  # eq. (4)
         return Decoded(m, prognostic_variance(alpha, sigma), alpha, sigma)
 
     def _latent(self, decoded: Decoded, location: Location | None) -> Prediction:

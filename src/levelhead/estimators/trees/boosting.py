@@ -14,14 +14,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
 from levelhead.audits import LEAST_ROWS, Contributions
+from levelhead.engine.elementwise import exp, prognostic_variance
 from levelhead.estimators import _large, _out_of_fold, _preparation, _steps
 from levelhead.estimators._base import AuditedRegressor, Decoded
-from levelhead.estimators._clock import TIME_LIMIT, VERBOSE, Clock, reporter
+from levelhead.estimators._clock import TIME_LIMIT, VERBOSE, Clock
 from levelhead.estimators._constraints import CONTAMINATION, N_JOBS, Whole, n_threads
 from levelhead.estimators._contributions import names, scale_name
 from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Splitting
 from levelhead.estimators._preparation import Rows, Scale
+from levelhead.estimators._separating import is_noiseless
 from levelhead.estimators._steps import FirstStep, Steps
 from levelhead.estimators._tables import CheckedTable, Location, TrainingTable
 from levelhead.estimators._types import (
@@ -38,11 +40,11 @@ from levelhead.estimators.trees import forest as forests
 from levelhead.estimators.trees.forest import Forest, lightgbm
 from levelhead.estimators.trees.growing import Grown, Growth, Shape
 from levelhead.prediction import Prediction
+from levelhead.progress import reporter
 from levelhead.tables.encoding import frames
 from levelhead.tables.encoding.columns import Columns
 from levelhead.tables.encoding.levels import FIRST, UNKNOWN
-from levelhead.theory.elementary import exp, log
-from levelhead.theory.student import prognostic_variance
+from levelhead.theory.elementary import log
 
 _FOLDS = 5
 _FEW = 10  # different rows; with fewer, none are held out
@@ -52,7 +54,6 @@ _LEAVES, _MORE_LEAVES, _MANY_ROWS = 15, 31, 5000
 _SCALE_ROWS, _MORE_SCALE_ROWS, _VERY_MANY_WRONG = 20, 80, 0.25
 _THREADED_ROWS = 20_000  # with fewer, threads are slower than one thread
 _LARGEST_TARGET = 1e6  # in spreads; labels are clipped here
-_LEAST_ALPHA = 20.0  # in the members' weights: wrong labels are known by then, clean ones keep most weight
 _FOLDS_TIME = 0.5  # share of a time limit for the fold models
 _UP_TO_1 = Interval(Real, 0, 1, closed="right")
 
@@ -66,7 +67,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     smaller weight for labels that are probably wrong. The prediction describes the **clean** labels: mean m and the
     prognostic variance σ/(α − A(α)), equation (6), calibrated on the held-out rows.
 
-    In tables of more than 250,000 rows, labels are judged by a model of a sample of 100,000 rows, unless `groups` or
+    In tables of 100,000 rows or more, labels are judged by a model of a sample of 50,000 rows, unless `groups` or
     `cv` is given; there is one member then, fitted to all rows but one in twenty, which calibrate its variance.
 
     Missing values (NaN) and columns of categories need no preparation. Needs the extra `boosting` (LightGBM).
@@ -148,7 +149,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     encoding_ : Encoding or None
         How a table becomes inputs; None if it is used as it is.
     judge_ : GCPBoostingRegressor
-        Only for tables of more than 250,000 rows: the model of a sample of the rows, by which `audit` judges labels.
+        Only for tables of 100,000 rows or more: the model of a sample of the rows, by which `audit` judges labels.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -262,11 +263,13 @@ class GCPBoostingRegressor(AuditedRegressor):
         self._validate_params()
         lightgbm()
         clock = Clock(self.time_limit)
+        if _large.fits_sparse(self, X, y, sample_weight, groups, cv):
+            return
         source = frames.collected(X)
         X, y, weight = self._checked(source, y, sample_weight, reset=True)
         self._stream = seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.__dict__.pop("judge_", None)  # of an earlier fit to a large table
-        if _large.applies(X, len(y), groups, cv):
+        if _large.applies(len(y), groups, cv):
             _large.fit(self, source, y, weight, seed)
             return
         rows = _preparation.arrange(X, y, weight, seed)
@@ -450,8 +453,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         """
         grow = partial(grow, report=reporter(self))
         grown = grow(growth=growth, clock=clock.part(_FOLDS_TIME))
-        z = labels - grown.mean
-        if self.contamination is None or n_groups < LEAST_ROWS or np.median(np.abs(z)) == 0:
+        if self.contamination is None or n_groups < LEAST_ROWS or is_noiseless(labels, grown.mean):
             return grown, None
         calibrated = self._separate(labels, grown.mean, self._fold_variance(grown))
         if self.separation_ is not None and self.separation_.contamination > _VERY_MANY_WRONG:
@@ -488,8 +490,7 @@ class GCPBoostingRegressor(AuditedRegressor):
         z, log_s, alpha = labels - grown.mean, grown.shape.log_scale(grown.trees), grown.shape.alpha
         if wrong is None:
             return growing.residual_ratios(z, log_s, alpha).near
-        # Trees fit single labels, so the probability is squared, and outliers get less weight in any case.
-        return (1 - wrong) ** 2 * growing.residual_ratios(z, log_s, max(alpha, _LEAST_ALPHA)).near
+        return growing.label_trust(wrong, z * exp(-log_s), alpha)
 
     def _members(
         self,
@@ -506,7 +507,7 @@ class GCPBoostingRegressor(AuditedRegressor):
 
         def train(k: int) -> Forest:
             until = clock.part(1.0 if at_once else 1 / (self.n_members - k))
-            callbacks = [growing.report_trees(f"member {k + 1} of {self.n_members}", report)]
+            callbacks = [growing.report_trees(f"trees of member {k + 1} of {self.n_members}", report)]
             if until.limited:
                 callbacks.append(growing.stop_at_the_end(until))
             return growing.finish(X, labels, weight, growth, n_passes, (seed + k) % 2**31, callbacks)
@@ -555,9 +556,9 @@ class GCPBoostingRegressor(AuditedRegressor):
         return both[:n_members], both[n_members:].mean(axis=0) if self.scale_forests_ else np.zeros(len(X))
 
     def _decoded(self, mean: FloatArray, log_s: FloatArray, shape: Shape | None = None) -> Decoded:
-        alpha = np.full(mean.shape, (shape or self.shape_).alpha)
+        alpha = (shape or self.shape_).alpha
         sigma = alpha * np.broadcast_to(exp(2 * log_s), mean.shape)  # σ/α is the squared scale (3)
-        return Decoded(mean, prognostic_variance(alpha, sigma), alpha, sigma)
+        return Decoded(mean, prognostic_variance(alpha, sigma), np.full(mean.shape, alpha), sigma)
 
     def _decode(self, outputs: FloatArray) -> Decoded:
         return self._decoded(outputs[..., 0], outputs[..., 1])
@@ -572,6 +573,9 @@ class GCPBoostingRegressor(AuditedRegressor):
                 categories.learn(X, self.categorical_features) if learnt is None else learnt.categories
             )
         return X if read else categories.encode(X, self.categories_), read
+
+    def _is_plain(self, X: Any) -> bool:
+        return super()._is_plain(X) and not self.categories_
 
     def _learn_features(self, X: CheckedTable) -> None:
         super()._learn_features(X)

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from levelhead.estimators._clock import Clock, Report
+from levelhead.estimators._clock import Clock
 from levelhead.estimators._out_of_fold import Folds
 from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.progress import Report, silent
 from levelhead.theory import student
 from levelhead.theory.elementary import exp, log
 
@@ -39,6 +40,7 @@ _ROWS_OF_CATEGORY = 10
 _LONGEST = np.array([0.3, 0.1, 0.2])  # step of offset, slope and ln α
 _LARGEST_SLOPE = 1.2
 _OFFSETS = (-14.0, 14.0)  # of ln s: labels that are predicted exactly must not make the likelihood unbounded
+_LEAST_ALPHA = 20.0  # in the weights of labels: wrong ones are known by then, clean ones keep most weight
 _GAIN = 1e-4  # a smaller decrease of −ln t is not an improvement
 
 
@@ -140,6 +142,17 @@ def residual_ratios(z: FloatArray, log_s: FloatArray, alpha: float) -> student.R
     return student.ratios(z * exp(-log_s), alpha)
 
 
+def label_trust(wrong: FloatArray, u: FloatArray, alpha: float = _LEAST_ALPHA) -> FloatArray:
+    """How much labels count, from the probability that they are wrong and residuals u in units of the scale.
+
+    Trees fit single labels, so the probability that a label is right is squared, and outliers get less weight in any
+    case.
+    """
+    near = student.ratios(u, max(alpha, _LEAST_ALPHA), logarithm=False).near
+    trust: FloatArray = (1 - wrong) ** 2 * near
+    return trust
+
+
 def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArray, *, warm: bool) -> Shape:
     """One step of Fisher scoring for offset, slope and, if `warm`, ln α, clipped to a safe length.
 
@@ -184,7 +197,7 @@ def grow(
     seed: int,
     by_fold: FloatArray | None = None,
     clock: Clock | None = None,
-    report: Report = lambda text: None,
+    report: Report = silent,
 ) -> Grown:
     """Train fold models together until the score on their held-out labels stops improving, or the time is over.
 
@@ -201,8 +214,9 @@ def grow(
     scores: list[float] = []
     best = Grown(mean, trees, shape, [], 0, scores)
     for k in range(n_passes):
+        per_scale = exp(-shape.log_scale(trees))
         for _ in range(_STEPS):
-            w = weight * residual_ratios(y - mean, shape.log_scale(trees), shape.alpha).near
+            w = weight * student.ratios((y - mean) * per_scale, shape.alpha, logarithm=False).near
             mean = mean_trees.step(_weighted_squares(targets, w / w.mean()))
         z = y - mean
         trees = scale_trees.step(_natural(z, even, shape))
@@ -215,7 +229,7 @@ def grow(
             best = best._replace(mean=mean, trees=trees, shape=shape, n_passes=k + 1)
         elif (k + 1 - best.n_passes) * _STEPS >= growth.patience:
             break
-        report(f"fold models of trees, round {k + 1} of at most {n_passes}, score {scores[-1]:.4f}")
+        report("fold models of trees", (k + 1) / n_passes)
         if clock.over:
             break
     return best._replace(scale_forests=Forest.each(scale_trees.booster, best.n_passes))
@@ -253,8 +267,8 @@ def stop_at_the_end(clock: Clock) -> Callable[[Any], None]:
 
 
 def report_trees(name: str, report: Report) -> Callable[[Any], None]:
-    """A callback of LightGBM that reports the number of trees."""
-    return lambda at: report(f"{name}, tree {at.iteration + 1} of at most {at.end_iteration}")
+    """A callback of LightGBM that reports how many of the trees are grown."""
+    return lambda at: report(name, (at.iteration + 1) / at.end_iteration)
 
 
 class _Trees:
@@ -295,7 +309,7 @@ def _natural(z: FloatArray, w: FloatArray, shape: Shape) -> Gradients:
     w, z, alpha = w[:, None], z[:, None], shape.alpha
 
     def gradients(trees: FloatArray) -> tuple[FloatArray, FloatArray]:
-        at = residual_ratios(z, shape.log_scale(trees), alpha)
+        at = student.ratios(z * exp(-shape.log_scale(trees)), alpha, logarithm=False)
         return w * student.by_log_scale(at, alpha) / student.of_log_scale(alpha), w
 
     return gradients
