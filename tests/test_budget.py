@@ -6,9 +6,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, datasets
+from levelhead import AutoRegressor, GCPBoostingRegressor, GCPRegressor, datasets, progress, report_progress
 from levelhead.budget import fit_within
-from levelhead.estimators import _clock
 from levelhead.estimators.networks import pace as pace_of_networks
 
 DATA = datasets.synthetic(1200, contamination=0.05, random_state=0)
@@ -84,12 +83,27 @@ def test_progress_is_written_at_most_every_ten_seconds(
 ) -> None:
     pytest.importorskip("lightgbm")
     now = [0.0]
-    monkeypatch.setattr(_clock.time, "perf_counter", lambda: now.append(now[-1] + 4.0) or now[-1])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now.append(now[-1] + 4.0) or now[-1])
     GCPBoostingRegressor(max_iter=45, verbose=True, random_state=0).fit(DATA.X[:200], DATA.y[:200])
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("levelhead: fold models of trees, round 1 of at most 5, score ")
-    assert lines[-1].startswith("levelhead: member 1 of 1, tree ")
+    assert lines[0] == "levelhead: fold models of trees, 20%"
+    assert lines[-1].startswith("levelhead: trees of member 1 of 1, ")
     assert 4 < len(lines) < 50 / 2
+
+
+def test_progress_of_networks_and_trees_goes_to_a_listener_inside_the_block_alone() -> None:
+    pytest.importorskip("lightgbm")
+    seen: dict[str, list[float]] = {}
+    model = AutoRegressor(n_members=1, random_state=0)
+    with report_progress(lambda stage, share: seen.setdefault(stage, []).append(share)):
+        model.fit(DATA.X[:200], DATA.y[:200])
+    assert set(seen) == {"fold models of trees", "trees of member 1 of 1", "networks"}
+    assert all(0 < share <= 1 for shares in seen.values() for share in shares)
+    assert seen["networks"][-1] == 1
+    before = {stage: len(shares) for stage, shares in seen.items()}
+    again = AutoRegressor(n_members=1, random_state=0).fit(DATA.X[:200], DATA.y[:200])
+    assert {stage: len(shares) for stage, shares in seen.items()} == before
+    np.testing.assert_array_equal(again.predict(DATA.X), model.predict(DATA.X))
 
 
 def test_no_time_is_no_budget() -> None:

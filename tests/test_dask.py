@@ -2,9 +2,11 @@
 
 import doctest
 import os
+import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,10 +18,11 @@ import dask
 import dask.dataframe as dd
 import pandas as pd
 from distributed import Client, LocalCluster
+from sklearn.base import clone
 
 import levelhead.dask
 from levelhead import GCPBoostingRegressor, load, save
-from levelhead.dask import DaskRegressor
+from levelhead.dask import DaskRegressor, training
 from levelhead.large import LargeTable, audit_table
 
 pytestmark = [pytest.mark.compiled, pytest.mark.slow]
@@ -118,6 +121,48 @@ def test_a_worker_that_ends_while_rows_are_read_is_replaced(client, fitted, tmp_
     pd.testing.assert_frame_equal(verdicts, fitted.audit(*lazy(3)).compute())
 
 
+def trained_on(client):
+    """The address of a worker that LightGBM trains on."""
+    for worker, tasks in client.processing().items():
+        if any("_train_part" in str(task) for task in tasks):
+            return worker
+    return None
+
+
+def test_a_worker_that_is_killed_while_lightgbm_trains_leaves_none_waiting(client, fitted):
+    slow = DaskRegressor(clone(ESTIMATOR).set_params(max_iter=1500, learning_rate=0.003), sample_rows=SAMPLE)
+    pids = client.run(os.getpid)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(lambda: slow.fit(*lazy(3)))
+        until(lambda: running.done() or trained_on(client))
+        time.sleep(1.0)  # until its machines are connected
+        killed = pids[trained_on(client)]
+        os.kill(killed, signal.SIGKILL)
+        model = running.result(timeout=120).model_
+    client.wait_for_workers(2, timeout=60)
+    answers = client.run(os.getpid)  # a worker that still waits for the other one would train for ever
+    assert killed not in answers.values()
+    until(lambda: not any(client.processing().values()))
+    assert not any(client.processing().values())
+    errors = [np.sqrt(np.mean((m.predict(TABLE[COLUMNS]) - CLEAN) ** 2)) for m in (model, fitted.judge_)]
+    assert errors[0] < errors[1]
+
+
+def test_workers_that_cannot_be_started_again_are_named():
+    class Client:
+        futures, there = {}, iter([{"a": 1, "b": 1}, {"b": 1}])
+        cancel = lambda *_, **__: None
+
+        def nthreads(self):
+            return next(self.there)
+
+        def restart_workers(self, workers):
+            raise ValueError(f"no nanny: {workers}")
+
+    with pytest.raises(training.StuckWorkersError, match=r"start them again \(no nanny: \['b'\]\)"):
+        training._watched(Client(), lambda: time.sleep(1.5))
+
+
 def test_the_command_line_judges_pieces_on_a_cluster(client, tmp_path):
     TABLE.to_parquet(tmp_path / "table.parquet")
     settings = ("-t", "y", "--estimator", "trees", "--scale", "linear", "--members", "1", "--memory", "1MB")
@@ -146,6 +191,8 @@ def test_mistakes_are_explained(client):
         unfitted().fit(X, lazy(2)[1])
     with pytest.raises(ValueError, match="at least 30"):
         unfitted().fit(*(part.partitions[0].head(10, compute=False) for part in (X, y)))
+    with pytest.raises(ValueError, match="sample_rows is 200,000"):
+        DaskRegressor(ESTIMATOR, sample_rows=200_000).fit(X, y)
     holes = TABLE.assign(y=TABLE["y"].where(TABLE.index != 77))
     ddf = dd.from_pandas(holes, npartitions=2)
     with pytest.raises(ValueError, match="at row 77"):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from levelhead import load, save
+from levelhead import load, persistence, save
 from levelhead.large import LargeTable, Stages, audit_table, fit_table, judging, needs_pieces
 from levelhead.tables import TableError
 
@@ -99,6 +99,7 @@ def test_finished_pieces_are_not_scored_again(planted, estimator, tmp_path, monk
         return real(*arguments)
 
     monkeypatch.setattr(judging, "unseen", fails_at_the_third)
+    monkeypatch.setattr(persistence, "_MOST_ROWS", SAMPLE // 2)  # a stage keeps all of the judge
     with pytest.raises(KeyboardInterrupt):
         audit_table(table(planted.parquet), estimator, stages=stages)
     monkeypatch.setattr(judging, "_fitted", lambda *_: pytest.fail("the judge is there"))
@@ -140,6 +141,30 @@ def test_only_tables_that_do_not_fit_are_read_in_pieces(planted, tmp_path):
         assert needs_pieces(path, 1e5)
         assert not needs_pieces(path, 1e9)
     assert not needs_pieces("-", 1.0)
+
+
+def test_a_sample_that_is_a_large_table_itself_is_refused(planted):
+    with pytest.raises(ValueError, match="sample_rows is 100,000; it must be below 100,000"):
+        LargeTable(planted.parquet, "y", sample_rows=100_000)
+
+
+def test_progress_is_reported_for_every_stage(planted, estimator):
+    seen = {}
+    fit_table(
+        table(planted.parquet),
+        estimator,
+        report=lambda stage, share: seen.setdefault(stage, []).append(share),
+    )
+    assert list(seen) == [
+        "drawing a sample",
+        "fitting a model to 1,500 rows",
+        "fold models of trees",
+        "trees of member 1 of 1",
+        "judging all rows",
+        "fitting trees to all rows",
+        "trees of all rows",
+    ]
+    assert seen["judging all rows"][-1] == 1
 
 
 def test_an_empty_table_is_refused(estimator, tmp_path):

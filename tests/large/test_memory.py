@@ -25,7 +25,7 @@ def test_half_of_the_free_memory_is_used():
 
 
 def test_a_small_memory_means_fewer_rows(planted):
-    assert plan(planted.parquet, 1e12) == (100_000, 50_000)
+    assert plan(planted.parquet, 1e12) == (50_000, 50_000)
     little = plan(planted.parquet, 1e7)
-    assert 2000 <= little.sample_rows < 100_000
+    assert 2000 <= little.sample_rows < 50_000
     assert 500 <= little.piece_rows < 50_000

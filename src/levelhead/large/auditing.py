@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from levelhead._checks import share as check_share
 from levelhead.audits import Audit, ContaminationEstimate, doubtful
+from levelhead.audits.audit import flagged_in_words
 from levelhead.audits.counted import Odds, Residuals
-from levelhead.large.judging import Judge, Report, learn_judge, score_all, scores, silent
+from levelhead.large.judging import Judge, learn_judge, score_all, scores
 from levelhead.large.pieces import LargeTable
 from levelhead.large.stages import Stages
 from levelhead.prediction import Transform
+from levelhead.progress import Report, silent
 
 __all__ = ["Counts", "LargeAudit", "Rows", "Rule", "audit_table", "residuals", "verdict_of"]
 
@@ -106,6 +108,8 @@ class Rule:
         Largest expected share of clean labels among the flagged ones.
     threshold : float
         Log odds from which a label is flagged.
+    unrelated : float
+        Share of labels that look like labels of other rows, in the sample.
     """
 
     separation: ContaminationEstimate
@@ -113,6 +117,7 @@ class Rule:
     transform: Transform | None
     false_alarm_rate: float
     threshold: float = np.inf
+    unrelated: float = 0.0
 
     def audit(self, piece: Arrays) -> Audit:
         """Judge the labels of a piece.
@@ -127,19 +132,20 @@ class Rule:
         Audit
             The verdict on each label.
         """
-        verdict = Audit.from_residuals(
+        verdict = Audit._of(
             piece["given"],
             piece["mean"],
             piece["variance"],
             alpha=piece["alpha"],
             separation=self.separation,
-            false_alarm_rate=self.false_alarm_rate,
+            level=self.false_alarm_rate,
             transform=self.transform,
             codes=self.codes,
+            unrelated=self.unrelated,
         )
         odds = verdict.log_odds
         flagged = verdict.is_code | ((odds > 0) & (odds >= self.threshold))
-        return replace(verdict, is_label_issue=flagged, warnings=())
+        return replace(verdict, is_label_issue=flagged)
 
     def with_threshold(self, odds: Odds) -> "Rule":
         """The same rule with the threshold that follows from the odds of all labels.
@@ -303,7 +309,7 @@ class LargeAudit:
         lines = [f"Not reliable: {'; '.join(self.warnings)}."] if self.warnings else []
         lines += [
             f"Judged {counts.labels:,} of {counts.rows:,} labels. About {self.contamination:.1%} look wrong "
-            f"({low:.1%} to {high:.1%}); {counts.flagged:,} are flagged (at most "
+            f"({low:.1%} to {high:.1%}); {flagged_in_words(counts.flagged)} (at most "
             f"{self.rule.false_alarm_rate:.0%} of them are expected to be false alarms), {counts.in_doubt:,} are in "
             f"doubt, {counts.trusted:,} are fully trusted."
         ]
@@ -403,19 +409,20 @@ def verdict_of(judge: Judge, stages: Stages, n_pieces: int, n_rows: int, level: 
         odds = rule.odds(piece) if odds is None else odds + rule.odds(piece)
     assert odds is not None
     rule = rule.with_threshold(odds)
-    sample = judge.scores(judge.sample.X, judge.sample.y)
-    warnings = Audit.from_residuals(
+    scored = judge.scores(judge.sample.X, judge.sample.y)
+    of_sample = Audit.from_residuals(
         judge.sample.y,
-        sample.mean,
-        sample.variance,
+        scored.mean,
+        scored.variance,
         separation=rule.separation,
         transform=transform,
         codes=judge.codes,
-    ).warnings
+    )
+    rule = replace(rule, unrelated=of_sample.unrelated)
     counts = Counts(n_rows, 0)
     for piece in scores(stages, n_pieces):
         counts = _added(counts, rule.audit(piece))
-    return LargeAudit(judge, rule, counts, warnings, stages, n_pieces)
+    return LargeAudit(judge, rule, counts, of_sample.warnings, stages, n_pieces)
 
 
 def _added(counts: Counts, audit: Audit) -> Counts:

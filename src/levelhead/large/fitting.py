@@ -11,9 +11,10 @@ from levelhead.estimators._base import Unseen
 from levelhead.estimators._large import Learnt, refitted, trees_of, trust_in
 from levelhead.estimators._sampling import Piece, Sample
 from levelhead.large.auditing import residuals
-from levelhead.large.judging import Judge, Report, learn_judge, score_all, scores, silent
+from levelhead.large.judging import Judge, learn_judge, score_all, scores
 from levelhead.large.pieces import LargeTable
 from levelhead.large.stages import Stages
+from levelhead.progress import Report, report_progress, silent
 
 
 def fit_table(
@@ -50,13 +51,15 @@ def fit_table(
     sample = _sample_of(table, judge)
     trees = _trees(judge, sample, kept, table.seed)
     n_pieces = score_all(table, judge, kept, trees=trees, client=client, report=report)
-    n_rows = sum(int((~np.isin(piece["given"], judge.codes)).sum()) for piece in scores(kept, n_pieces))
+    labels = (piece["given"] for piece in scores(kept, n_pieces, "given"))
+    n_rows = sum(int((~np.isin(given, judge.codes)).sum()) for given in labels)
     report("fitting trees to all rows", 0.0)
 
     def source() -> Iterator[Learnt]:
         return (_learnt(table, judge, piece) for piece in scores(kept, n_pieces))
 
-    last = refitted(judge.estimator, trees, source, sample._replace(n_rows=n_rows), table.seed)
+    with report_progress(report):
+        last = refitted(judge.estimator, trees, source, sample._replace(n_rows=n_rows), table.seed)
     if stages is None:
         kept.remove()
     return Pipeline([*judge.model.steps[:-1], (judge.model.steps[-1][0], last)])

@@ -1,39 +1,25 @@
 """The judge of a large table: a model of its sample, and the scores that it gives to all rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from levelhead._extras import needed
 from levelhead.auditing import without_codes
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators._base import Unseen
-from levelhead.estimators._large import unseen
+from levelhead.estimators._large import as_judge, unseen
 from levelhead.large.pieces import LargeTable, RawPiece
 from levelhead.large.stages import Stages
+from levelhead.progress import Report, report_progress, silent
 from levelhead.tables import TableError, TableFormats, TrainingTable
 
 FloatArray = NDArray[np.float64]
-Report = Callable[[str, float], None]  # name of a stage, and the fraction that is done
-
 _ENOUGH = 0.8  # of the labels must be numbers
 _AHEAD = 2  # pieces that each worker of a cluster gets at a time
-
-
-def silent(stage: str, share: float) -> None:
-    """Report nothing.
-
-    Parameters
-    ----------
-    stage : str
-        Name of a stage.
-    share : float
-        Fraction that is done.
-    """
 
 
 class Judge(NamedTuple):
@@ -130,7 +116,8 @@ def learn_judge(table: LargeTable, estimator: Any, stages: Stages, report: Repor
         )
     X, y, _ = without_codes(sample.X, sample.y)
     report(f"fitting a model to {len(y):,} rows", 0.0)
-    model = stages.model("judge", lambda: _fitted(estimator, sample.formats, X, y))
+    with report_progress(report):
+        model = stages.model("judge", lambda: _fitted(estimator, sample.formats, X, y))
     if model[-1].separation_ is None:
         raise ValueError(
             f"{table.path}: more than half of the labels are predicted exactly, so that there is no noise to judge "
@@ -140,7 +127,7 @@ def learn_judge(table: LargeTable, estimator: Any, stages: Stages, report: Repor
 
 
 def _fitted(estimator: Any, formats: TableFormats, X: Any, y: FloatArray) -> Pipeline:
-    model = clone(estimator).fit(X, y)
+    model = as_judge(estimator).fit(X, y)
     steps = model.steps if hasattr(model, "steps") else [("regressor", model)]
     return Pipeline([("formats", formats), *steps])
 
@@ -182,7 +169,7 @@ def score_all(
         nonlocal n_pieces
         for number, piece in enumerate(table.raw(lambda share: report("judging all rows", share))):
             n_pieces = number + 1
-            if stages.arrays(number) is None:
+            if not stages.has(number):
                 yield number, piece
 
     if client is None:
@@ -253,7 +240,7 @@ def _short(values: FloatArray) -> NDArray[Any]:
     return short if np.array_equal(short, values, equal_nan=True) else values
 
 
-def scores(stages: Stages, n_pieces: int) -> Iterator[dict[str, NDArray[Any]]]:
+def scores(stages: Stages, n_pieces: int, *names: str) -> Iterator[dict[str, NDArray[Any]]]:
     """Go through the scores of all pieces that have a row with a label.
 
     Parameters
@@ -262,6 +249,8 @@ def scores(stages: Stages, n_pieces: int) -> Iterator[dict[str, NDArray[Any]]]:
         Where the scores are kept.
     n_pieces : int
         Number of pieces.
+    *names : str
+        Names of the arrays that are wanted besides the row numbers; by default all.
 
     Yields
     ------
@@ -269,13 +258,13 @@ def scores(stages: Stages, n_pieces: int) -> Iterator[dict[str, NDArray[Any]]]:
         Row numbers, labels, means, variances and α, and what trees learn, if it was kept.
     """
     for number in range(n_pieces):
-        arrays = stages.arrays(number)
+        arrays = stages.arrays(number, *(("row", *names) if names else ()))
         if arrays is not None and len(arrays["row"]):
             yield arrays
 
 
 def _refuse_few_labels(table: LargeTable, stages: Stages, n_pieces: int) -> None:
-    labelled = sum(len(arrays["row"]) for arrays in scores(stages, n_pieces))
+    labelled = sum(len(arrays["row"]) for arrays in scores(stages, n_pieces, "row"))
     if not table.allows_missing_labels and labelled < _ENOUGH * table.n_rows:
         raise TableError(
             f"{table.path}: {table.n_rows - labelled:,} of {table.n_rows:,} labels in {table.target!r} are missing or "

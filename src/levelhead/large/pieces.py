@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._extras import needed
-from levelhead.estimators._large import PIECE_ROWS, SAMPLE_ROWS
+from levelhead.estimators._large import PIECE_ROWS, SAMPLE_ROWS, checked_sample
 from levelhead.estimators._sampling import Hashes, Piece, draw, place_hashes
 from levelhead.tables import RawTable, TableError, TableFormats, TrainingTable, choose, pieces
 from levelhead.tables.sources import opened
@@ -56,8 +56,8 @@ class LargeTable:
         Columns to use as features although they look like row identifiers.
     encoding : str or None, default=None
         Encoding of a text file; by default it is detected.
-    sample_rows : int, default=100000
-        Number of rows from which formats, models of the judge and figures come.
+    sample_rows : int, default=50000
+        Number of rows from which formats, models of the judge and figures come; below 100,000.
     piece_rows : int, default=50000
         Largest number of rows that are read at a time.
     seed : int, default=0
@@ -89,7 +89,7 @@ class LargeTable:
     ) -> None:
         self.path, self.target, self.id_column = Path(path), target, id_column
         self.drop, self.keep, self.encoding = tuple(drop), tuple(keep), encoding
-        self.sample_rows, self.piece_rows, self.seed = sample_rows, piece_rows, seed
+        self.sample_rows, self.piece_rows, self.seed = checked_sample(sample_rows), piece_rows, seed
         self._settings = settings
 
     @property
@@ -111,7 +111,8 @@ class LargeTable:
             Some rows.
         """
         done = 0
-        for frame in pieces(self.path, self.piece_rows, progress, encoding=self.encoding):
+        read = pieces(self.path, self.piece_rows, progress, encoding=self.encoding, wanted=(self.target,))
+        for frame in read:
             yield RawPiece(frame, np.arange(done + 1, done + len(frame) + 1))
             done += len(frame)
 

@@ -65,11 +65,11 @@ class Stages:
         if path.exists():
             return load(path)
         made = make()
-        save(made, path)
+        save(made, path, out_of_fold=True)  # by which labels of the sample are judged
         return made
 
-    def arrays(self, number: int) -> dict[str, NDArray[Any]] | None:
-        """The scores of a piece.
+    def has(self, number: int) -> bool:
+        """Whether a piece is finished.
 
         Parameters
         ----------
@@ -78,14 +78,30 @@ class Stages:
 
         Returns
         -------
+        bool
+            Whether its scores are kept.
+        """
+        return self._piece(number).exists()
+
+    def arrays(self, number: int, *names: str) -> dict[str, NDArray[Any]] | None:
+        """The scores of a piece; arrays that are not wanted are not read.
+
+        Parameters
+        ----------
+        number : int
+            Number of the piece.
+        *names : str
+            Names of the arrays that are wanted; by default all.
+
+        Returns
+        -------
         dict of str to ndarray, or None
             The arrays; None if the piece is not finished.
         """
-        path = self._piece(number)
-        if not path.exists():
+        if not self.has(number):
             return None
-        with np.load(path, allow_pickle=False) as held:
-            return {name: held[name] for name in held.files}
+        with np.load(self._piece(number), allow_pickle=False) as held:
+            return {name: held[name] for name in held.files if not names or name in names}
 
     def keep(self, number: int, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep the scores of a piece.

@@ -1,24 +1,5 @@
-"""Fits and audits of Dask data frames, on one machine or many.
+"""The estimator for Dask data frames."""
 
-The steps are those of `levelhead.large`: a model of a sample judges every label where its partition is, and trees are
-fitted to all rows by LightGBM's own Dask interface. Needs the extras `dask` and `boosting`.
-
->>> import numpy as np, pandas as pd
->>> import dask.dataframe as dd
->>> from levelhead import GCPBoostingRegressor
->>> from levelhead.dask import DaskRegressor
->>> rng = np.random.default_rng(0)
->>> table = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["a", "b"])
->>> table["y"] = np.sign(table["a"]) + 0.1 * rng.normal(size=2000)
->>> table.loc[::50, "y"] += 3  # one label in fifty is wrong
->>> ddf = dd.from_pandas(table, npartitions=3)
->>> model = DaskRegressor(GCPBoostingRegressor(max_iter=40, random_state=0, n_jobs=1), sample_rows=1000)
->>> verdict = model.fit_judge(ddf[["a", "b"]], ddf["y"]).audit(ddf[["a", "b"]], ddf["y"]).compute()
->>> bool(verdict["is_label_issue"].to_numpy()[::50].mean() > 0.9)
-True
-"""
-
-import warnings
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
@@ -26,16 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from levelhead._checks import share as check_share
 from levelhead._extras import needed
 from levelhead.audits import LEAST_ROWS, ContaminationEstimate
 from levelhead.audits.counted import Odds, Residuals
+from levelhead.dask.training import trained
 from levelhead.estimators import _large
 from levelhead.estimators._sampling import Hashes, Piece, Sample, place_hashes, smallest
-from levelhead.estimators.trees.forest import Forest, lightgbm
+from levelhead.estimators.trees.forest import Forest
 from levelhead.large.auditing import Rule, residuals
 from levelhead.prediction.prediction import Prediction
 
@@ -43,7 +25,6 @@ Frame = Any  # a Dask data frame
 Arrays = dict[str, NDArray[Any]]
 
 _MARGIN = 6.0  # standard deviations by which the first choice of rows is larger than the sample
-_ATTEMPTS = 3  # at training that fails on a worker
 _TRIED = 20  # numbers of trees that are compared on held-out rows
 _FIELDS = {
     "given_label": "f8",
@@ -71,8 +52,8 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
     ----------
     estimator : estimator
         `AutoRegressor`, `GCPBoostingRegressor` or `GCPRegressor`. Networks learn from the sample alone.
-    sample_rows : int, default=100000
-        Number of rows of the sample.
+    sample_rows : int, default=50000
+        Number of rows of the sample, below 100,000.
     seed : int, default=0
         Decides which rows are in the sample.
 
@@ -117,7 +98,7 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
         delayed = _dask().delayed
         models, keyed = (delayed(judge), delayed(trees)), zip(self._parts(X, y), self._starts, strict=False)
         parts = [delayed(_learnt)(*models, *part, int(start), self.seed, limit) for part, start in keyed]
-        booster = _trained(trees, parts, sample.n_rows, self.seed)
+        booster = trained(trees, parts, sample.n_rows, self.seed)
         learnt = _large.learnt(judge, trees, held_out, self.seed)
         forest, scores = _cut(booster, learnt)
         self.model_ = _large.with_forest(judge, trees, forest, scores, held_out)
@@ -201,7 +182,7 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
         self.n_rows_ = int(starts[-1])
         if self.n_rows_ < LEAST_ROWS:
             raise ValueError(f"the table has {self.n_rows_} rows; at least {LEAST_ROWS} are needed")
-        wanted = min(self.sample_rows, self.n_rows_)
+        wanted = min(_large.checked_sample(self.sample_rows), self.n_rows_)
         share = min(1.0, (wanted + _MARGIN * np.sqrt(wanted)) / self.n_rows_)
         limit = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
         chosen = [
@@ -211,7 +192,7 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
         found = list(_dask().compute(*chosen))
         rows, key = smallest(found, wanted)
         self._starts = starts
-        fitted = delayed(_fitted)(clone(self.estimator), rows)
+        fitted = delayed(_fitted)(_large.as_judge(self.estimator), rows)
         self.judge_ = fitted.compute()
         if self.judge_.separation_ is None:
             raise ValueError(
@@ -249,51 +230,6 @@ def _summed(parts: list[Any]) -> Any:
         pairs = [parts[k : k + 8] for k in range(0, len(parts), 8)]
         parts = [delayed(_sum)(pair) for pair in pairs]
     return parts[0]
-
-
-def _trained(trees: Any, parts: list[Any], n_rows: int, seed: int) -> Any:
-    """Trees of all rows by LightGBM on all workers; if one reports a failure, training starts again."""
-    distributed = needed("distributed", "levelhead.dask", "dask")
-    arrays, lgb = needed("dask.array", "levelhead.dask", "dask"), lightgbm()
-    growth = trees._growth(n_rows)
-    try:
-        client = distributed.get_client()
-    except ValueError as error:
-        raise ValueError(
-            "trees of all rows need a cluster: start one with distributed.Client(), or connect to one with "
-            "distributed.Client('tcp://…')"
-        ) from error
-    settings = growth.parameters(seed, objective="l2", boost_from_average=False)
-    settings = {name: value for name, value in settings.items() if name != "num_threads"}
-    n_inputs = trees.mean_forests_[0].n_features
-    for attempt in range(_ATTEMPTS):
-        kept = client.persist(parts)
-        try:
-            columns = [
-                arrays.concatenate([arrays.from_delayed(part[k], shape, dtype=kind) for part in kept])
-                for k, shape, kind in (
-                    (0, (np.nan, n_inputs), "f8"),
-                    (1, (np.nan,), "f4"),
-                    (2, (np.nan,), "f4"),
-                )
-            ]
-            model = lgb.DaskLGBMRegressor(client=client, n_estimators=growth.n_trees, **settings)
-            with warnings.catch_warnings():
-                warnings.filterwarnings(
-                    "ignore", message="Parameter .* will be ignored"
-                )  # n_jobs, of each worker
-                return model.fit(
-                    columns[0],
-                    columns[1],
-                    sample_weight=columns[2],
-                    categorical_feature=list(growth.categorical),
-                ).booster_
-        except Exception as error:
-            if attempt == _ATTEMPTS - 1:
-                raise RuntimeError(
-                    f"LightGBM failed {_ATTEMPTS} times on the workers ({error}); see their logs"
-                ) from error
-    raise AssertionError
 
 
 def _cut(booster: Any, held_out: _large.Learnt) -> tuple[Forest, list[float]]:
