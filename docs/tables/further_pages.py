@@ -145,15 +145,23 @@ def floors(source: Path, table1: Sequence[Row]) -> str:
         f"with and without a floor of 0.006 clean variances, {splits} splits; differences from the paper in standard "
         "errors of the difference"
     )
-    close = {
-        name: sum(abs(cell.difference) <= 2 for key, cell in cells.items() if key in with_floor)
-        for name, cells in (("without", without), ("with", with_floor))
+    found = {
+        name: [key for key in with_floor if key in without and key[0] == name]
+        for name in dict.fromkeys(r.dataset for r in floored)
     }
-    text = (
-        f"{close['with']} of {len(lines)} means lie within two standard errors of the paper with the floor, "
-        f"{close['without']} without it."
-    )
+    text = "\n".join(_floor_summary(name, keys, without, with_floor) for name, keys in found.items())
     return f"{text}\n\n{Grid(title, heads, lines).draw('markdown')}"
+
+
+def _floor_summary(
+    dataset: str, keys: Sequence[Any], without: Mapping[Any, Compared], floored: Mapping[Any, Compared]
+) -> str:
+    shown = [
+        f"{sum(abs(cells[key].difference) <= 2 for key in keys)} of {len(keys)} {name} (on average "
+        f"{sum(cells[key].difference for key in keys) / len(keys):+.1f})"
+        for name, cells in (("with the floor", floored), ("without it", without))
+    ]
+    return f"- **{dataset}**: within two standard errors of the paper are {', and '.join(shown)}."
 
 
 def _floor_line(without: Compared, floored: Compared) -> tuple[tuple[str, bool], ...]:

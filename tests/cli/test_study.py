@@ -191,6 +191,93 @@ def test_the_slice_reports_whether_its_targets_are_met(call, tmp_path: Path) -> 
     assert result.json["cells"][0]["verdict"] == "worse than the paper"
 
 
+OWN = (
+    "--data",
+    "flats.csv",
+    "--target",
+    "rent",
+    "--splits",
+    2,
+    "--contamination",
+    "0,0.1",
+    "--store",
+    "own.db",
+)
+HUBER = "sklearn.linear_model:HuberRegressor(epsilon=1.5, max_iter=500)"
+
+
+def test_a_table_and_methods_of_ones_own(run, flats, tmp_path: Path) -> None:
+    """A file with categories, dates and gaps; a class with a variance, one without, and one from the folder."""
+    (tmp_path / "flats.csv").write_bytes(flats.path.read_bytes())
+    (tmp_path / "mine.py").write_text(
+        "from sklearn.linear_model import BayesianRidge\n\n\nclass Mine(BayesianRidge):\n    pass\n"
+    )
+    study = ("study", "run", *OWN, "--method", HUBER, "--method", "mine:Mine", "--jobs", 2)
+    cost = run(*study, "--cost", "--json", cwd=tmp_path)
+    assert cost.code == 0, cost.err
+    assert cost.json["missing"] == 2 * (4 - 3)
+    assert cost.json["seconds"] > 0
+    done = run(*study, "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert (done.json["finished"], done.json["cached"]) == (2, 6)
+    assert run(*study, "--json", cwd=tmp_path).json["cached"] == 8
+
+    shown = run("study", "table", "--store", "own.db", cwd=tmp_path)
+    names = [line.partition("  ")[0] for line in shown.out.splitlines()]
+    assert names.count("HuberRegressor(epsilon=1.5, max_iter=500)") == names.count("Mine") == 2
+    huber = [line for line in shown.out.splitlines() if line.startswith("Huber")]
+    assert all(line.endswith("–") for line in huber)  # no variance, no AUC
+    chosen = (
+        "study",
+        "table",
+        "--store",
+        "own.db",
+        "--methods",
+        HUBER,
+        "--measure",
+        "rmse,robust_r2",
+        "--json",
+    )
+    cells = run(*chosen, cwd=tmp_path).json["cells"]
+    assert {(c["dataset"], c["measure"]) for c in cells} == {("flats", "rmse"), ("flats", "robust_r2")}
+    page = run("study", "page", "--store", "own.db", "--out", "own.html", cwd=tmp_path)
+    assert page.code == 0, page.err
+    assert "<title>A study</title>" in (tmp_path / "own.html").read_text()
+
+    assert run("study", "export", "--store", "own.db", "--out", "own.csv", cwd=tmp_path).code == 0
+    again = run(
+        "study", "verify", "own.csv", *OWN[:4], "--methods", HUBER, "--sample", 2, "--json", cwd=tmp_path
+    )
+    assert again.code == 0, again.err
+    assert again.json["n_same"] == 2
+
+
+@pytest.mark.usefixtures("public_data")
+def test_a_method_of_ones_own_beside_those_of_the_paper(call, tmp_path: Path) -> None:
+    part = ("--datasets", "yacht", "--contamination", 0.1, "--splits", 1, "--backend", "serial")
+    done = call("study", "run", *part, "--methods", "Gaussian,sklearn.linear_model:Ridge", cwd=tmp_path)
+    assert done.code == 0, done.err
+    cells = call("study", "table", "--measure", "rmse", "--json", cwd=tmp_path).json["cells"]
+    assert {cell["method"] for cell in cells} == {"Gaussian", "Ridge"}
+
+
+def test_what_does_not_belong_together_is_refused(call, flats, tmp_path: Path) -> None:
+    (tmp_path / "flats.csv").write_bytes(flats.path.read_bytes())
+    table = ("--data", "flats.csv", "--target", "rent")
+    for arguments, message in (
+        (("--data", "flats.csv"), "--data and --target belong together"),
+        (table, "name a class, such as --method levelhead:GCPRegressor"),
+        ((*table, "--methods", "GCP"), "the settings of GCP are for the data sets of the paper"),
+        ((*table, "--datasets", "boston", "--method", "mine:X"), "give one of them"),
+        ((*table, "--method", "no_package:X"), "no_package:X: no_package cannot be imported"),
+        (("--data", "flats.csv", "--target", "rnt", "--method", HUBER), "did you mean 'rent'?"),
+    ):
+        done = call("study", "run", *arguments, "--store", "own.db", cwd=tmp_path)
+        assert done.code == 1, done.out
+        assert message in done.err
+    assert not (tmp_path / "own.db").exists()
+
+
 def test_search_keeps_other_lines_and_its_settings_run(call, tmp_path: Path, monkeypatch) -> None:
     """The search itself is tested in tests/study; here it stops after one candidate of each stage."""
     for name, values in (("LEARNING_RATES", (1e-3,)), ("DROPOUTS", (0.0,)), ("ROBUSTNESS", (0.5,))):

@@ -12,6 +12,7 @@ from levelhead.study import (
     retention_curves,
     run_study,
 )
+from levelhead.study.line_styles import line_styles
 
 pytestmark = pytest.mark.compiled  # many fits
 
@@ -111,3 +112,25 @@ def test_kinds_of_wrong_labels_below_one_another():
     assert list(names) == ["GCPBoost", "EnsGCPBoost"]
     assert len({handle[0].get_color() for handle in names.values()}) == 1
     assert len({handle[0].get_linestyle() for handle in names.values()}) == 2
+
+
+def test_a_legend_of_long_names_stays_inside_the_figure():
+    names = [f"A method with a long name, number {k} (tuned)" for k in range(9)]
+    rows = [
+        Row(dataset, wrong, "replaced", name, 1, 1.0, 1.0 + k, 0, 0, 0, 0, None, 1.0)
+        for k, name in enumerate(names)
+        for dataset in ("one", "two")
+        for wrong in (0, 0.1)
+    ]
+    figure = measure_against_contamination(rows)
+    figure.canvas.draw()
+    [legend] = figure.legends
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+def test_tuned_methods_have_the_style_of_their_family():
+    tuned = line_styles(["GCP (tuned)", "Huber (tuned)"])
+    assert tuned["GCP (tuned)"] == line_styles(["GCP"])["GCP"]
+    both = line_styles(["GCP", "GCP (tuned)"])
+    assert both["GCP"] != both["GCP (tuned)"]

@@ -1,5 +1,6 @@
 """The store keeps what is finished, whatever happens to the process."""
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -76,13 +77,16 @@ def test_only_what_is_missing_is_run(tmp_path, make_specs):
 
 def test_failures_are_kept_with_their_traceback_and_tried_again(tmp_path, data):
     path = tmp_path / "study.db"
-    good, bad = Spec(data, 0, "ridge", 1, BayesianRidge()), Spec(data, 0, "line", 1, LinearRegression())
+    good, bad = (
+        Spec(data, 0, "ridge", 1, BayesianRidge()),
+        Spec(data, 0, "line", 1, BayesianRidge(max_iter=0)),
+    )
     summary = run_study([good, bad], path, show_progress=False)
     assert summary.finished == 1
     [failure] = summary.failures
     assert failure.method == "line"
     assert failure.error.startswith("Traceback")
-    assert "does not predict a distribution" in failure.error
+    assert "The 'max_iter' parameter of BayesianRidge must be" in failure.error
     assert "1 failed and will be repeated" in str(summary)
     with Store(path) as store:
         assert store.failures() == [failure]
@@ -100,10 +104,11 @@ def test_a_result_is_stored_completely_or_not_at_all(tmp_path, data):
     spec = Spec(data, 0, "ridge", 1, BayesianRidge())
     outcome = attempt(spec)
     measures = outcome.result.measures["ridge"]
-    broken = {"ridge": measures, "second": measures._replace(rmse=None)}
     with Store(tmp_path / "study.db") as store:
-        with pytest.raises(sqlite3.IntegrityError):
-            store.record(spec, replace(outcome, result=replace(outcome.result, measures=broken)))
+        for wrong in ({"rmse": None}, {"auc": float("nan")}, {"crps": None}):  # one of four is missing
+            broken = {"ridge": measures, "second": measures._replace(**wrong)}
+            with pytest.raises(sqlite3.IntegrityError):
+                store.record(spec, replace(outcome, result=replace(outcome.result, measures=broken)))
         assert store.rows() == []
         assert store.done() == set()
         store.record(spec, outcome)
@@ -166,6 +171,30 @@ def test_where_a_run_was_computed_is_stored(tmp_path, make_specs):
     assert len(row.engine) == 16
     assert "unknown" not in row
     assert "numpy " in row.versions
+
+
+def test_a_store_in_which_every_method_had_a_variance_is_continued(tmp_path, make_specs):
+    """Layout 2: the measures of the variance could not be missing."""
+    path = tmp_path / "study.db"
+    specs = make_specs(1)
+    run_study(specs[:2], path, show_progress=False)
+    with Store(path) as store:
+        before = store.rows()
+    connection = sqlite3.connect(path)
+    [table] = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'measures'").fetchone()
+    connection.execute("ALTER TABLE measures RENAME TO kept")
+    strict = re.sub(r"(auc|nll|crps|coverage) REAL,", r"\1 REAL NOT NULL,", table)
+    connection.execute(re.sub(r",\s*CHECK.*(?=\n\))", "", strict))
+    connection.execute("INSERT INTO measures SELECT * FROM kept")
+    connection.execute("DROP TABLE kept")
+    connection.execute("PRAGMA user_version = 2")
+    connection.commit()
+    connection.close()
+    means_only = Spec(specs[0].dataset, 0, "means", 1, LinearRegression())
+    assert run_study([*specs[:2], means_only], path, show_progress=False).finished == 1
+    with Store(path) as store:
+        assert [row for row in store.rows() if row.method != "means"] == before
+        assert [row.auc for row in store.rows([means_only])] == [None]
 
 
 def test_a_store_of_version_0_1_is_read_and_continued(tmp_path, make_specs):

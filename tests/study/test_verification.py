@@ -41,6 +41,26 @@ def test_a_changed_number_of_this_engine_is_noticed(stored):
     assert "not reproduced" in str(result)
 
 
+def test_the_rounding_of_the_file_is_no_difference():
+    row = Row("toy", 0.1, "r", "GCP", 1, 5.0, 3.0, 0, 0, 0, 0, None, 1.0)
+    lines = [Verified(row._replace(seed=k), 5 + 1e-7 * (1 + k), 3 + 1e-7, (1.0, 1.0)) for k in range(6)]
+    result = Verification(tuple(lines), "engine")
+    assert result.n_same == 6
+    assert result.sound
+    assert set(result.p_values.values()) == {1.0}
+
+
+def test_methods_without_a_variance_are_compared_by_their_rmse():
+    row = Row("toy", 0.1, "r", "means", 1, 5.0, None, None, None, None, 0, None, 1.0)
+    same = [Verified(row._replace(seed=k), 5.0, None, (1.0, 1.0)) for k in range(3)]
+    assert Verification(tuple(same), "engine").n_same == 3
+    steps = (0.9, 1.0, 1.1)
+    worse = [Verified(row._replace(seed=k), 5.0 + step, None, (1.0, 1.0)) for k, step in enumerate(steps)]
+    result = Verification(tuple(worse), "engine")
+    assert not result.sound
+    assert "AUC" not in str(result)
+
+
 def of_another_engine(shift: float) -> Verification:
     """Ten runs whose numbers differ by chance, and all by `shift` standard deviations."""
     rng = np.random.default_rng(0)

@@ -65,10 +65,10 @@ def mean_curves(
     Returns
     -------
     list of Curve
-        One curve per data set, contamination, kind and method.
+        One curve per data set, contamination, kind and method; methods without a variance have none.
     """
     found = []
-    chosen = (one for one in store.each_curve(specs) if seeds is None or one[4] in seeds)
+    chosen = (one for one in store.each_curve(specs) if (seeds is None or one[4] in seeds) and len(one[5]))
     for cell, of_cell in groupby(chosen, key=lambda one: (one[0], one[1], one[2], one[3])):
         by_seed: dict[int, object] = {}
         for *_, seed, values in of_cell:

@@ -18,6 +18,7 @@ from levelhead.study.tables import SHOWN, Cell, cells, in_order
 
 _WIDTH, _HEIGHT = 2.9, 2.6  # inches of one panel: three fit the width of a printed page
 _COLUMNS = 3
+_ENTRY, _LETTER = 0.65, 0.075  # inches of a line in a legend, and of a letter beside it
 _YARDSTICK = "Gaussian"
 _Cells = Mapping[tuple[str, float, str], Cell]  # by data set, contamination and method
 
@@ -257,5 +258,6 @@ def _legend(figure: Any, places: Any, inside: bool, n_rows: int, n_columns: int)
         anchor = (box.x0, 0.02, 1 - box.x0, 0.96 / n_rows)
         figure.legend(handles.values(), handles, loc="center", bbox_to_anchor=anchor, **options)
     else:
-        columns = min(len(handles), 2 * n_columns)
+        room = int(_WIDTH * n_columns / (_ENTRY + _LETTER * max(map(len, handles), default=0)))
+        columns = max(1, min(len(handles), 2 * n_columns, room))
         figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, **options)

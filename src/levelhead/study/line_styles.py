@@ -59,15 +59,24 @@ _MARKERS = "v<>phd"
 
 
 def line_styles(methods: Sequence[str]) -> dict[str, LineStyle]:
-    """Assign a line style to every method; unknown methods get the remaining styles in their order."""
-    others = [method for method in methods if method not in _KNOWN]
+    """Assign a line style to every method; unknown methods get the remaining styles in their order.
+
+    "GCP (tuned)" has the style of GCP if GCP itself is not drawn.
+    """
+    names = {method: method.partition(" (")[0] for method in methods}
+    known = {
+        method: _KNOWN[name]
+        for method, name in names.items()
+        if name in _KNOWN and (name == method or name not in names)
+    }
+    others = [method for method in methods if method not in known]
     free = {
         method: LineStyle(
             _OTHERS[k % len(_OTHERS)], _DASHES[k % len(_DASHES)], _MARKERS[k % len(_MARKERS)], 1.4
         )
         for k, method in enumerate(others)
     }
-    return {method: _KNOWN.get(method) or free[method] for method in methods}
+    return {method: known.get(method) or free[method] for method in methods}
 
 
 def math_name(method: str) -> str:

@@ -122,7 +122,7 @@ class Bars:
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}"),
-            console=Console(stderr=True),
+            console=Console(stderr=True, emoji=False),
         )
         sizes = Counter(spec.dataset_name for spec in specs)
         self._tasks = {

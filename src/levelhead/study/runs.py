@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 import levelhead
 from levelhead import datasets, metrics
 from levelhead._checks import FloatArray
+from levelhead.metrics.composition import NoDistributionError
 from levelhead.prediction import Prediction
 from levelhead.study.specs import Spec
 from levelhead.theory.student import student_variance
@@ -32,33 +33,33 @@ COVERAGE = 0.9  # of the intervals whose observed coverage is reported
 
 
 class Measures(NamedTuple):
-    """Measures of one prediction on the test rows.
+    """Measures of one prediction on the test rows; those of the variance are None for methods that predict none.
 
     Attributes
     ----------
     rmse : float
         Root mean squared error of the mean.
-    auc : float
+    auc : float or None
         Area under the curve RMSE(n).
-    nll : float
+    nll : float or None
         Mean negative log-likelihood.
-    crps : float
+    crps : float or None
         Continuous ranked probability score.
-    coverage : float
+    coverage : float or None
         Share of labels in the 90 % intervals.
     robust_r2 : float
         Robust coefficient of determination.
     mean_alpha : float or None
         Mean of α for GCP models, otherwise None.
     curve : tuple of float
-        RMSE(n) without the n most uncertain rows, n = 0, 1, ….
+        RMSE(n) without the n most uncertain rows, n = 0, 1, …; empty without a variance.
     """
 
     rmse: float
-    auc: float
-    nll: float
-    crps: float
-    coverage: float
+    auc: float | None
+    nll: float | None
+    crps: float | None
+    coverage: float | None
     robust_r2: float
     mean_alpha: float | None
     curve: tuple[float, ...]
@@ -150,9 +151,7 @@ def run(spec: Spec) -> Result:
         began, cpu_began = time.perf_counter(), time.process_time()
         model.fit(rows.X, rows.y)
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
-        readings = _readings(spec, metrics.predict_dist(model, rows.X_test))
-        measures = {name: measure(rows.y_test, prediction) for name, prediction in readings.items()}
-        return Result(measures, seconds, cpu_seconds)
+        return Result(_measures(spec, model, rows), seconds, cpu_seconds)
 
 
 def attempt(spec: Spec) -> Outcome:
@@ -204,8 +203,23 @@ def seeded(spec: Spec) -> Any:
     return model.set_params(**chosen)
 
 
+def _measures(spec: Spec, model: Any, rows: SplitRows) -> dict[str, Measures]:
+    try:
+        prediction = metrics.predict_dist(model, rows.X_test)
+    except NoDistributionError:
+        return {spec.method: measure_mean(rows.y_test, np.ravel(model.predict(rows.X_test)))}
+    readings = _readings(spec, prediction)
+    return {name: measure(rows.y_test, reading) for name, reading in readings.items()}
+
+
+def measure_mean(y: FloatArray, mean: FloatArray) -> Measures:
+    """Compute the measures of a prediction without a variance."""
+    rmse, robust_r2 = metrics.rmse(y, mean), metrics.robust_r2(y, mean)
+    return Measures(rmse, None, None, None, None, robust_r2, None, ())
+
+
 def measure(y: FloatArray, prediction: Prediction) -> Measures:
-    """Compute all measures of a prediction."""
+    """Compute all measures of a prediction with a variance."""
     members = prediction.member_mean, prediction.member_var
     interval = prediction.interval(COVERAGE)
     curve = metrics.retention_curve(y, prediction.mean, prediction.var)

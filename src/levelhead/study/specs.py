@@ -27,6 +27,7 @@ from levelhead._checks import FloatArray
 from levelhead._deprecated import percentage, percentages
 from levelhead.contamination import Contamination, Replaced
 from levelhead.datasets import TABLES, fingerprint
+from levelhead.tables.encoding import frames
 
 PROTOCOL = (
     1  # raise it when `run` changes what it computes: stored results are then no longer taken for new ones
@@ -42,18 +43,21 @@ class Data:
     ----------
     name : str
         Name that the tables of the study show; it must not be the name of a public data set.
-    X : array-like of shape (n_samples, n_features)
-        Inputs, finite numbers only.
+    X : array-like or pandas.DataFrame of shape (n_samples, n_features)
+        Inputs: finite numbers, or a frame with numbers, categories and dates, whose cells may be missing. A frame of
+        finite numbers is the same as its array.
     y : array-like of shape (n_samples,)
         Labels.
     """
 
     name: str
-    X: FloatArray
+    X: Any
     y: FloatArray
 
-    def __init__(self, name: str, X: ArrayLike, y: ArrayLike) -> None:
-        inputs, labels = _checks.real("X", X), _checks.vector("y", y)
+    def __init__(self, name: str, X: Any, y: ArrayLike) -> None:
+        raw = frames.library(X) == "pandas" and not _is_plain(X)
+        inputs = X if raw else _checks.finite("X", _checks.real("X", X))
+        labels = _checks.vector("y", y)
         if inputs.ndim != 2 or len(inputs) != labels.size:
             raise ValueError(
                 f"X has shape {inputs.shape} but y has {labels.size} rows; give one row per label"
@@ -61,15 +65,19 @@ class Data:
         if name in TABLES:
             raise ValueError(f"{name!r} is one of the public data sets; choose another name for this table")
         object.__setattr__(self, "name", name)
-        for key, values in (("X", _checks.finite("X", inputs)), ("y", labels)):
+        for key, values in (("X", inputs), ("y", labels)):
             kept = values.copy()
-            kept.flags.writeable = False
+            if isinstance(kept, np.ndarray):
+                kept.flags.writeable = False
             object.__setattr__(self, key, kept)
 
     @cached_property
     def sha256(self) -> str:
-        """Checksum of inputs and labels."""
-        return fingerprint(np.column_stack([self.X, self.y]))
+        """Checksum of inputs and labels; that of a frame covers the names of its columns."""
+        if isinstance(self.X, np.ndarray):
+            return fingerprint(np.column_stack([self.X, self.y]))
+        columns = [_column_content(column) for column in frames.cells(self.X)]
+        return _sha256([columns, fingerprint(self.y)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +96,8 @@ class Spec:
     seed : int
         Seed of the split into training and test rows.
     estimator : estimator
-        A scikit-learn regressor with `predict_dist(X)` or `predict(X, return_std=True)`. It is copied.
+        A scikit-learn regressor. It is copied. With `predict_dist(X)` or `predict(X, return_std=True)` it gets all
+        measures, otherwise only those of the mean.
     kind : Contamination, default=Replaced()
         Kind of wrong labels; by default that of the paper.
     student : str or None, default=None
@@ -98,6 +107,8 @@ class Spec:
     validation_size : float, default=0.0
         If not 0, this share of the training rows, including wrong labels, is used for the test instead, and the test
         rows are not used at all. This is for the choice of hyperparameters.
+    version : str or None, default=None
+        Version of the estimator's code, if it is not ours: another version is another spec.
 
     Raises
     ------
@@ -116,6 +127,7 @@ class Spec:
     student: str | None = None
     test_size: float = 0.05
     validation_size: float = 0.0
+    version: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.dataset, str) and self.dataset not in TABLES:
@@ -169,12 +181,13 @@ class Spec:
             "test_size": float(self.test_size),
             "validation_size": float(self.validation_size),
             "estimator": describe(self.estimator),
+            **({} if self.version is None else {"version": self.version}),
         }
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of `content`; specs are equal if their digests are."""
-        return hashlib.sha256(_canonical(self.content).encode()).hexdigest()
+        return _sha256(self.content)
 
     def stream(self, purpose: str) -> int:
         """Compute the seed of one of the random streams of the run.
@@ -267,6 +280,24 @@ def _describe_object(value: Any) -> Any:
         f"a {kind} cannot be part of a spec; use numbers, text, arrays, scikit-learn estimators, "
         "frozen dataclasses or functions of a module"
     )
+
+
+def _is_plain(frame: Any) -> bool:
+    """Whether a frame holds finite numbers only."""
+    return frames.is_numeric(frame) and bool(np.isfinite(frame.to_numpy(dtype=np.float64)).all())
+
+
+def _column_content(column: frames.Cells) -> list[Any]:
+    values = column.values
+    if values.dtype == object:
+        cells = [None if cell is None else str(cell) for cell in values]
+        return [column.name, column.category, _sha256(cells)]
+    numbers = values.astype(np.int64) if values.dtype.kind == "M" else values
+    return [column.name, values.dtype.kind, column.zone, fingerprint(numbers.astype(np.float64))]
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()
 
 
 def _canonical(content: Any) -> str:

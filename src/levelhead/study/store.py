@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from levelhead.study.runs import Measures, Outcome
 from levelhead.study.specs import Spec, percent
 
 _APPLICATION = 0x6C68  # marks the file as a study of ours
-_LAYOUT = 2  # 1 had no processor time
+_LAYOUT = 3  # 1 had no processor time; in 2 every method had a variance
 _PATIENCE = 60  # seconds to wait for another connection
 _OUT_OF_REACH = (
     *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
@@ -34,7 +35,7 @@ _NO_LIBRARY = ("processor", "engine", "code")  # entries of the stored versions
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 # Contamination and kind of wrong labels in the table `runs`, whose columns have the names and the unit of version 0.1.
 _COLUMNS = {"contamination": "r.share / 100", "kind": "r.contamination"}
-_TABLES = """
+_RUNS = """
 CREATE TABLE runs (
     digest TEXT PRIMARY KEY,
     dataset TEXT NOT NULL,
@@ -52,18 +53,21 @@ CREATE TABLE runs (
     finished TEXT NOT NULL,
     cpu_seconds REAL
 ) WITHOUT ROWID;
+"""
+_MEASURES = """
 CREATE TABLE measures (
     digest TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
     method TEXT NOT NULL,
     rmse REAL NOT NULL,
-    auc REAL NOT NULL,
-    nll REAL NOT NULL,
-    crps REAL NOT NULL,
-    coverage REAL NOT NULL,
+    auc REAL,
+    nll REAL,
+    crps REAL,
+    coverage REAL,
     robust_r2 REAL NOT NULL,
     mean_alpha REAL,
     curve BLOB NOT NULL,
-    PRIMARY KEY (digest, method)
+    PRIMARY KEY (digest, method),
+    CHECK ((auc IS NULL) + (nll IS NULL) + (crps IS NULL) + (coverage IS NULL) IN (0, 4))
 ) WITHOUT ROWID;
 """
 
@@ -86,8 +90,10 @@ class Row(NamedTuple):
         Name of the method.
     seed : int
         Seed of the split.
-    rmse, auc, nll, crps, coverage, robust_r2 : float
+    rmse, robust_r2 : float
         See `Measures`.
+    auc, nll, crps, coverage : float or None
+        See `Measures`; None for methods that predict no variance.
     mean_alpha : float or None
         Mean of α, for GCP models.
     fit_seconds : float
@@ -108,10 +114,10 @@ class Row(NamedTuple):
     method: str
     seed: int
     rmse: float
-    auc: float
-    nll: float
-    crps: float
-    coverage: float
+    auc: float | None
+    nll: float | None
+    crps: float | None
+    coverage: float | None
     robust_r2: float
     mean_alpha: float | None
     fit_seconds: float
@@ -226,16 +232,24 @@ class Store:
             with self._transaction():
                 [objects] = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 if not objects:  # no other process was faster
-                    for statement in filter(str.strip, _TABLES.split(";")):
-                        self._connection.execute(statement)
+                    self._connection.execute(_RUNS)
+                    self._connection.execute(_MEASURES)
                     self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                     self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
         elif layout < _LAYOUT:
             with self._transaction():
                 [layout] = self._connection.execute("PRAGMA user_version").fetchone()
                 if layout < _LAYOUT:  # no other process was faster
-                    self._connection.execute("ALTER TABLE runs ADD COLUMN cpu_seconds REAL")
-                    self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+                    self._upgrade(layout)
+
+    def _upgrade(self, layout: int) -> None:
+        if layout < 2:
+            self._connection.execute("ALTER TABLE runs ADD COLUMN cpu_seconds REAL")
+        self._connection.execute("ALTER TABLE measures RENAME TO measures_before")
+        self._connection.execute(_MEASURES)
+        self._connection.execute("INSERT INTO measures SELECT * FROM measures_before")
+        self._connection.execute("DROP TABLE measures_before")
+        self._connection.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     def record(self, spec: Spec, outcome: Outcome) -> None:
         """Store an outcome in one transaction; it replaces an earlier failure of the same spec.
@@ -261,6 +275,28 @@ class Store:
             for method, m in ({} if result is None else result.measures).items():
                 values = (spec.digest, method, *m[:-1], np.asarray(m.curve, dtype="<f4").tobytes())
                 self._connection.execute(f"INSERT INTO measures VALUES ({_places(values)})", values)
+
+    def seconds(self, specs: Iterable[Spec]) -> dict[tuple[str, str], float]:
+        """Return the median duration of the finished runs.
+
+        Parameters
+        ----------
+        specs : iterable of Spec
+            Only runs of these specs.
+
+        Returns
+        -------
+        dict of (str, str) to float
+            Seconds by data set and method, without those that have no finished run.
+        """
+        chosen = _digests(specs) or ()
+        found: dict[tuple[str, str], list[float]] = {}
+        for digest, dataset, method, seconds in self._all(
+            "SELECT digest, dataset, method, seconds FROM runs WHERE status = 'done'"
+        ):
+            if digest in chosen:
+                found.setdefault((dataset, method), []).append(seconds)
+        return {key: median(values) for key, values in found.items()}
 
     def done(self) -> set[str]:
         """Return the digests of the finished runs.
@@ -406,7 +442,7 @@ class Store:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             code = getattr(error, "sqlite_errorcode", 0)
-            if code == sqlite3.SQLITE_CONSTRAINT_NOTNULL:  # what was to be stored is wrong, not the file
+            if code & 0xFF == sqlite3.SQLITE_CONSTRAINT:  # what was to be stored is wrong, not the file
                 raise
             if code & 0xFF in _OUT_OF_REACH:
                 raise OSError(f"{self.path} cannot be used ({error}); check its disk") from error

@@ -6,11 +6,12 @@ unknown origin, may differ in each run, but not on average: the differences are 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import ttest_1samp
 
+from levelhead._checks import FloatArray
 from levelhead.study.runs import run, versions
 from levelhead.study.specs import Spec
 from levelhead.study.store import UNKNOWN, Row
@@ -27,31 +28,31 @@ class Verified(NamedTuple):
     ----------
     row : Row
         The stored row.
-    rmse, auc : float
-        The measures of the run of today.
+    rmse, auc : float or None
+        The measures of the run of today; methods without a variance have no AUC.
     spread : tuple of float
         Standard deviation over the stored splits of the same cell, for RMSE and AUC.
     """
 
     row: Row
     rmse: float
-    auc: float
+    auc: float | None
     spread: tuple[float, float]
 
     @property
     def same(self) -> bool:
         """Whether both measures agree to the seven digits of a result file."""
-        return all(
-            abs(getattr(self, name) - getattr(self.row, name)) <= _DIGITS * abs(getattr(self.row, name))
-            for name in CHECKED
-        )
+        return all(_agree(*pair) for pair in _pairs(self))
 
     @property
     def differences(self) -> tuple[float, ...]:
-        """Today minus stored, in standard deviations over the splits, for RMSE and AUC."""
+        """Today minus stored, in standard deviations over the splits, for RMSE and AUC; NaN where there is none.
+
+        What agrees to seven digits differs by 0: the rounding of the file is no difference.
+        """
         return tuple(
-            (getattr(self, name) - getattr(self.row, name)) / spread
-            for name, spread in zip(CHECKED, self.spread, strict=True)
+            np.nan if None in pair else 0.0 if _agree(*pair) else (pair[0] - pair[1]) / spread
+            for pair, spread in zip(_pairs(self), self.spread, strict=True)
         )
 
 
@@ -83,8 +84,13 @@ class Verification:
     @property
     def p_values(self) -> Mapping[str, float]:
         """For each measure the p-value of a systematic difference (t-test); 1 where all runs agree."""
-        columns = np.array([line.differences for line in self.lines])
-        return {name: _p_value(columns[:, k]) for k, name in enumerate(CHECKED)}
+        return {name: _p_value(self._differences(k)) for k, name in enumerate(CHECKED)}
+
+    def _differences(self, k: int) -> FloatArray:
+        """The differences of one measure, without the methods that do not have it."""
+        column = np.array([line.differences[k] for line in self.lines])
+        known: FloatArray = column[~np.isnan(column)]
+        return known
 
     @property
     def sound(self) -> bool:
@@ -98,13 +104,14 @@ class Verification:
         origin = f"{known} of this engine, {self.engine}, {other} of another, {unknown} of an unknown one"
         parts = [f"{self.n_same} of {len(self.lines)} runs are the same to seven digits ({origin})."]
         if self.n_same < len(self.lines):
-            columns = np.array([line.differences for line in self.lines])
             for k, name in enumerate(CHECKED):
-                mean, error = columns[:, k].mean(), columns[:, k].std(ddof=1) / np.sqrt(len(columns))
-                parts.append(
-                    f"{name.upper()} of today minus stored: {mean:+.2f} ± {error:.2f} standard deviations over the "
-                    f"splits, p = {self.p_values[name]:.2f}."
-                )
+                column = self._differences(k)
+                if len(column) > 1:
+                    mean, error = column.mean(), column.std(ddof=1) / np.sqrt(len(column))
+                    parts.append(
+                        f"{name.upper()} of today minus stored: {mean:+.2f} ± {error:.2f} standard deviations over "
+                        f"the splits, p = {self.p_values[name]:.2f}."
+                    )
         if self.n_broken:
             parts.append(f"{self.n_broken} runs of this engine differ: the results are not reproduced.")
         elif not self.sound:
@@ -176,13 +183,24 @@ def engine_of_today() -> str:
     return versions()["engine"]
 
 
+def _agree(today: float | None, stored: float | None) -> bool:
+    if today is None or stored is None:
+        return today is stored
+    return abs(today - stored) <= _DIGITS * abs(stored)
+
+
+def _pairs(line: Verified) -> list[tuple[Any, Any]]:
+    """For each measure its value of today and the stored one."""
+    return [(getattr(line, name), getattr(line.row, name)) for name in CHECKED]
+
+
 def _spread(cell: Sequence[Row]) -> tuple[float, float]:
-    found = [[getattr(row, name) for row in cell] for name in CHECKED]
-    rmse, auc = (float(np.std(v, ddof=1)) if len(v) > 1 else abs(v[0]) for v in found)
+    found = [[value for row in cell if (value := getattr(row, name)) is not None] for name in CHECKED]
+    rmse, auc = (float(np.std(v, ddof=1)) if len(v) > 1 else abs(sum(v)) for v in found)
     return rmse or 1.0, auc or 1.0
 
 
-def _p_value(differences: np.ndarray) -> float:
+def _p_value(differences: FloatArray) -> float:
     if len(differences) < 2 or np.ptp(differences) == 0:
         return 1.0 if not np.any(differences) else 0.0
     return float(ttest_1samp(differences, 0.0).pvalue)

@@ -19,9 +19,9 @@ def test_robust_fits_follow_the_truth(points):
     of = lambda kind, field: np.array([getattr(p, field) for p in points if p.kind == kind])
     error = {
         kind: np.sqrt(np.mean((of(kind, "mean") - of("truth", "mean")) ** 2))
-        for kind in ("EnsGCP", "EnsBeta", "EnsGamma", "Gaussian")
+        for kind in ("EnsGCP", "EnsBeta", "EnsGamma", "Beta_Bayes", "Gaussian")
     }
-    assert max(error["EnsGCP"], error["EnsBeta"], error["EnsGamma"]) < 0.6 * error["Gaussian"]
+    assert max(error[kind] for kind in error if kind != "Gaussian") < 0.6 * error["Gaussian"]
     assert np.median(of("Gaussian", "std") / of("truth", "std")) > 2
     assert 0.6 < np.median(of("EnsGCP", "std") / of("truth", "std")) < 1.7
     assert len(of("clean", "x")) + len(of("wrong", "x")) == 400
@@ -41,6 +41,7 @@ def test_from_a_file(points, tmp_path):
         "EnsBeta",
         "EnsGamma",
         "Gaussian",
+        r"Beta$_\mathrm{Bayes}$",
     ]
     np.testing.assert_allclose(spreads.lines[1].get_ydata(), [p.std for p in again if p.kind == "EnsGCP"])
     (tmp_path / "other.csv").write_text("x\n1\n")

@@ -12,7 +12,7 @@ study_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Run the experiments of the paper (Table 1 and others), and write their tables and figures.",
+    help="Run the experiments of the paper (Table 1 and others) or your own, and write their tables and figures.",
 )
 
 _EXAMPLES = {
@@ -23,6 +23,7 @@ _EXAMPLES = {
             "levelhead study run --datasets boston,yacht --contamination 0.05 --methods GCP,EnsGCP --splits 10",
             "levelhead study run --kind cluster --contamination 0.1,0.2 --store cluster.db",
             "levelhead study run --dask tcp://host:8786",
+            "levelhead study run --data flats.csv --target rent --method sklearn.linear_model:BayesianRidge --cost",
         ],
     ),
     "status": (status, ["levelhead study status", "levelhead study status --failures"]),

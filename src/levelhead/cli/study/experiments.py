@@ -13,7 +13,7 @@ from levelhead.cli.study.running import print_summary, resumable, run_missing
 @screen.command
 def beyond(
     datasets: study_options.Datasets = None,
-    methods: study_options.Methods = None,
+    methods: study_options.PaperMethods = None,
     splits: study_options.Splits = 50,
     store: study_options.StoreFile = Path("beyond.db"),
     backend: study_options.Backend = "processes",
@@ -84,7 +84,7 @@ def floors(
     jobs: study_options.Jobs = -1,
     as_json: options.Json = False,
 ) -> None:
-    """Run Beta and Gamma with the paper's settings and a floor of their variance.
+    """Run Beta and Gamma with the paper's settings and a floor under their variance.
 
     The floor was found by looking at the paper's results on Yacht. It is judged on the last 30 of the 50 splits, on
     which it was not chosen, and on other data sets.

@@ -24,10 +24,36 @@ Methods = Annotated[
     list[str] | None,
     typer.Option(
         "--methods",
+        "--method",
         metavar="NAME,…",
         help="Methods, separated by commas; default: those of Table 1. GCPBoost and EnsGCPBoost are boosted trees, "
-        "GCP3 is GCP with three outputs; BetaNLL, Faithful, Natural, Evidential, Huber, Student and their ensembles "
-        "(Ens…) are other methods.",
+        "GCP3 is GCP with three outputs; BetaNLL, Faithful, Natural, Evidential, Huber, Student, RRNet and their "
+        "ensembles (Ens…) are other methods. `package.module:Class` or `'package.module:Class(name=value)'` is any "
+        "regressor that is installed or in the current folder. May be repeated.",
+    ),
+]
+PaperMethods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--methods", metavar="NAME,…", help="Methods, separated by commas; default: those of Table 1."
+    ),
+]
+DataFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="A table of your own instead of the data sets of the paper, in any format that `levelhead fit` reads.",
+    ),
+]
+TargetColumn = Annotated[
+    str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Column of --data with the labels.")
+]
+OnlyCost = Annotated[
+    bool,
+    typer.Option(
+        "--cost",
+        help="Do three runs of each method on each data set, show what the others will cost, and stop.",
     ),
 ]
 ShownMethods = Annotated[
@@ -65,7 +91,11 @@ FirstSplits = Annotated[
 ]
 Kind = Annotated[
     str,
-    typer.Option("--kind", metavar="NAME", help="Kind of wrong labels; `replaced` is the one of the paper."),
+    typer.Option(
+        "--kind",
+        metavar="NAME",
+        help="Kind of wrong labels: replaced (as in the paper), uniform, cluster, swapped, unit or sign.",
+    ),
 ]
 StoreFile = Annotated[Path, typer.Option("--store", metavar="FILE", help="SQLite file with the results.")]
 From = Annotated[
@@ -114,14 +144,22 @@ BoldRule = Annotated[
     ),
 ]
 FloorSplits = Annotated[
-    int, typer.Option("--splits", min=1, max=30, help="Use only the first N of the 30 splits of this study.")
+    int,
+    typer.Option(
+        "--splits", metavar="N", min=1, max=30, help="Use only the first N of the 30 splits of this study."
+    ),
 ]
 Floor = Annotated[
-    float, typer.Option("--floor", min=1e-9, help="Floor of the variance, in variances of the clean labels.")
+    float,
+    typer.Option(
+        "--floor", metavar="NUMBER", min=1e-9, help="Floor of the variance, in variances of the clean labels."
+    ),
 ]
 ResultsFile = Annotated[Path, typer.Argument(metavar="CSV", help="File written by `study export`.")]
-SampleSize = Annotated[int, typer.Option("--sample", min=2, help="Number of runs, chosen at random.")]
-SampleSeed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random choice.")]
+SampleSize = Annotated[
+    int, typer.Option("--sample", metavar="N", min=2, help="Number of runs, chosen at random.")
+]
+SampleSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the random choice.")]
 OutFile = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")]
 Failures = Annotated[
     bool, typer.Option("--failures", help="Show the last traceback of each data set and method.")

@@ -179,6 +179,7 @@ def page(
     """Write an HTML page: Table 1 next to the paper, interactive figures, and the distribution over the splits."""
     from levelhead.report import study_report
     from levelhead.study.curves import mean_curves, read_curves
+    from levelhead.study.paper.comparison import compared
     from levelhead.study.store import Store
 
     output.refuse(out, force=force)
@@ -190,7 +191,8 @@ def page(
         with Store(store) as opened:
             found = mean_curves(opened)
     with output.whole(out, force=force) as (partial,):
-        study_report(rows, partial, chosen.matching(found) if found else [], title="Reproduction of Table 1")
+        title = "Reproduction of Table 1" if compared(rows) else "A study"
+        study_report(rows, partial, chosen.matching(found) if found else [], title=title)
     _wrote(out, as_json)
 
 
@@ -201,21 +203,26 @@ def verify(
     seed: study_options.SampleSeed = 0,
     datasets: study_options.Datasets = None,
     contamination: study_options.ShownContamination = None,
-    methods: study_options.ShownMethods = None,
+    methods: study_options.Methods = None,
     kind: study_options.Kind = "replaced",
+    data: study_options.DataFile = None,
+    target: study_options.TargetColumn = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
     hyperparameters: study_options.ChoicesRead = None,
     label: study_options.Label = None,
     as_json: options.Json = False,
 ) -> None:
-    """Run a random sample of stored results again, and say what agrees.
+    """Repeat a random sample of stored runs, and report how many agree.
 
-    Runs of the same engine must be the same to the seven digits of the file. Others are tested for a systematic
-    difference. Exit code 1 if the results are not reproduced.
+    Runs of the same engine must agree to the seven digits in the file; others are tested for a systematic difference.
+    Exit code 1 if the results are not reproduced.
     """
     from levelhead.study import verification
     from levelhead.study.store import read_csv
 
-    chosen = selection.select(datasets, contamination, methods, kind)
+    own = selection.own_table(data, target, drop, keep)
+    chosen = selection.select(datasets, contamination, methods, kind, data=own)
     rows = chosen.matching(read_csv(results))
     specs = selection.reproducing(chosen, rows, selection.settings(hyperparameters, label))
     wanted = verification.sample(rows, specs, sample, seed)
@@ -239,7 +246,8 @@ def verify(
 def _verified(line: Any) -> tuple[str, ...]:
     row = line.row
     name = f"{row.dataset}, λ = {100 * row.contamination:g} %, {row.method}, {row.seed}"
-    numbers = (f"{value:.7g}" for value in (row.rmse, line.rmse, row.auc, line.auc))
+    given = (row.rmse, line.rmse, row.auc, line.auc)
+    numbers = ("–" if value is None else f"{value:.7g}" for value in given)
     return (name, *numbers, "yes" if line.same else "no")
 
 

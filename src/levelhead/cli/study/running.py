@@ -21,22 +21,36 @@ def run(
     splits: study_options.Splits = 50,
     kind: study_options.Kind = "replaced",
     shares: study_options.OldShares = None,
+    data: study_options.DataFile = None,
+    target: study_options.TargetColumn = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
     hyperparameters: study_options.ChoicesRead = None,
     label: study_options.Label = None,
     store: study_options.StoreFile = selection.STORE,
     backend: study_options.Backend = "processes",
     dask: study_options.Dask = None,
     jobs: study_options.Jobs = -1,
+    cost: study_options.OnlyCost = False,
     as_json: options.Json = False,
 ) -> None:
-    """Run Table 1 of the paper, or a selection of it. Runs that are already in the store are skipped.
+    """Run Table 1 of the paper or a selection of it, or your own table or methods in the same way.
 
-    The whole table trains 24,500 networks: about 5 hours on one core (`python bench/study_cost.py`), less on several.
-    You can interrupt it at any time; the same command continues. Exit code 1 if runs failed.
+    Runs that are already in the store are skipped. You can interrupt the command at any time; the same command
+    continues. Exit code 1 if runs failed.
+
+    The whole of Table 1 trains 24,500 networks: about 5 hours on one core (`python bench/study_cost.py`), less on
+    several. --cost estimates the cost of any selection.
+
+    A method without standard deviations is measured by RMSE and robust R² only.
     """
-    specs = selection.select(datasets, contamination, methods, kind, shares).specs(
+    own = selection.own_table(data, target, drop, keep)
+    specs = selection.select(datasets, contamination, methods, kind, shares, own).specs(
         splits, **selection.settings(hyperparameters, label)
     )
+    if cost:
+        _print_cost(specs, store, jobs, as_json)
+        return
     print_summary(run_missing(specs, store, dask or backend, jobs), store, as_json)
 
 
@@ -48,6 +62,10 @@ def status(
     splits: study_options.Splits = 50,
     kind: study_options.Kind = "replaced",
     shares: study_options.OldShares = None,
+    data: study_options.DataFile = None,
+    target: study_options.TargetColumn = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
     hyperparameters: study_options.ChoicesRead = None,
     label: study_options.Label = None,
     store: study_options.StoreFile = selection.STORE,
@@ -61,7 +79,8 @@ def status(
     from levelhead.study.status import status as study_status
     from levelhead.study.store import Store
 
-    chosen = selection.select(datasets, contamination, methods, kind, shares)
+    own = selection.own_table(data, target, drop, keep)
+    chosen = selection.select(datasets, contamination, methods, kind, shares, own)
     specs = chosen.specs(splits, **selection.settings(hyperparameters, label))
     with Store(selection.existing(store)) as opened:
         lines, failed = study_status(specs, opened), opened.failures(specs)
@@ -127,6 +146,43 @@ def slice_(
         screen.print_line(_conclusion(verdicts))
     if not met:
         raise typer.Exit(screen.CANNOT)
+
+
+def _print_cost(specs: list[Any], store: Any, jobs: int, as_json: bool) -> None:
+    """Do a few runs of each method that has none, one after the other, and print what the other runs will cost."""
+    from joblib import cpu_count
+
+    from levelhead.study import cost
+    from levelhead.study.progress import duration
+    from levelhead.study.store import Store
+
+    with Store(store) as opened:
+        first = cost.trials(specs, opened)
+    summary = run_missing(first, store, "serial", jobs)
+    if summary.failures:
+        raise ValueError(str(summary))
+    with Store(store) as opened:
+        lines = cost.costs(specs, opened)
+    seconds, missing = sum(line.left for line in lines), sum(line.missing for line in lines)
+    workers = cpu_count() if jobs == -1 else jobs
+    if as_json:
+        by_method = [line._asdict() for line in lines]
+        screen.print_json(
+            {
+                "missing": missing,
+                "seconds": seconds,
+                "workers": workers,
+                "by_method": by_method,
+                "store": str(store),
+            }
+        )
+        return
+    shown = [(*line[:4], f"{line.seconds:.2g} s", duration(line.left)) for line in lines]
+    screen.table(str(store), ["data set", "method", "runs", "missing", "one run", "all missing runs"], shown)
+    screen.print_line(
+        f"\n{missing:,} runs are missing: about {duration(seconds)} of computing time, {duration(seconds / workers)} "
+        f"with {workers} worker{'s' if workers > 1 else ''}. The same command without --cost runs them."
+    )
 
 
 def run_missing(specs: list[Any], store: Any, backend: str, jobs: int) -> Any:

@@ -23,6 +23,7 @@ from levelhead.study.paper.table1 import (
     BATCH_SIZE,
     DIRECT,
     OTHERS,
+    RRNET,
     SEEDS,
     TEST_SIZE,
     BayesHyperparameters,
@@ -47,8 +48,8 @@ _OLD_COLUMNS = (  # of the file that version 0.1 wrote
     *("method", "dataset", "judged_by", "n_splits", "score"),
     *("learning_rate", "dropout", "epochs", "robustness", "noise_std"),
 )
-SEARCHED = ("GCP", "Beta", "Gamma", "Beta_Bayes", "Gaussian", DIRECT, *OTHERS)
-_WITH_ROBUSTNESS = ("Beta", "Gamma")  # the second stage is theirs
+SEARCHED = ("GCP", "Beta", "Gamma", "Beta_Bayes", "Gaussian", DIRECT, *OTHERS, RRNET)
+_WITH_ROBUSTNESS = ("Beta", "Gamma", RRNET)  # the second stage is theirs
 Candidate = Hyperparameters | BayesHyperparameters
 
 

@@ -2,7 +2,8 @@
 
 The paper does not print its settings for this set. Here every method has the paper's network, an ensemble of five,
 with the training that GCP has on Yacht, the smallest of the public sets, and β = γ = 0.4; without dropout, because a
-network with one input has nothing to spare.
+network with one input has nothing to spare. Beta_Bayes has the settings of its authors, the paper's β = 0.1, and the
+root mean square of the true noise as the standard deviation of its likelihood, which is the same for all x.
 """
 
 import csv
@@ -17,11 +18,18 @@ from levelhead import datasets
 from levelhead._checks import FloatArray
 from levelhead._plot_style import BLUE, GREY, INK, RED
 from levelhead.study.figures import styled
-from levelhead.study.line_styles import LineStyle, line_styles
-from levelhead.study.paper.table1 import N_MEMBERS, Hyperparameters, paper_network
+from levelhead.study.line_styles import LineStyle, line_styles, math_name
+from levelhead.study.paper.table1 import (
+    N_MEMBERS,
+    BayesHyperparameters,
+    Hyperparameters,
+    paper_bayes,
+    paper_network,
+)
 
 SEED = 0
 SETTINGS = Hyperparameters(learning_rate=1e-3, dropout=0.0, epochs=1000, robustness=0.4)
+BAYES = BayesHyperparameters(beta=0.1, noise_std=0.33)
 _FAMILIES = ("GCP", "Beta", "Gamma", "Gaussian")
 _BATCH = 5
 _GRID = np.linspace(-1, 1, 201)
@@ -57,12 +65,16 @@ def compute(seed: int = SEED, settings: Hyperparameters = SETTINGS) -> list[Poin
         for k in order
     ]
     points += [Point("truth", float(x), float(np.sin(3 * x)), float(0.5 * np.cos(x) ** 4)) for x in _GRID]
-    for family in _FAMILIES:
-        model = paper_network(family, settings, _BATCH, n_members=N_MEMBERS)
-        prediction = (
-            model.set_params(random_state=seed, n_jobs=1).fit(data.X, data.y).predict_dist(_GRID[:, None])
+    models = {
+        family if family == "Gaussian" else f"Ens{family}": paper_network(
+            family, settings, _BATCH, n_members=N_MEMBERS
         )
-        name = family if family == "Gaussian" else f"Ens{family}"
+        for family in _FAMILIES
+    }
+    models["Beta_Bayes"] = paper_bayes(BAYES, len(data.y))
+    for name, model in models.items():
+        fitted = model.set_params(random_state=seed, n_jobs=1).fit(data.X, data.y)
+        prediction = fitted.predict_dist(_GRID[:, None])
         points += [
             Point(name, *map(float, row)) for row in zip(_GRID, prediction.mean, prediction.std, strict=True)
         ]
@@ -104,7 +116,7 @@ def figure(points: Iterable[Point]) -> Any:
         for kind in ("clean", "wrong")
     }
     styles = line_styles(list(curves))
-    # The three robust curves lie on one another: with different dashes each shows through.
+    # The robust curves lie on one another: with different dashes each shows through.
     dashes = {"EnsBeta": "--", "EnsGamma": ":"}
     return draw(
         labels, truth, curves, {n: styles[n]._replace(dashes=dashes.get(n, styles[n].dashes)) for n in styles}
@@ -149,7 +161,7 @@ def draw(
         means.plot(truth[0], truth[1], "-", color=INK, lw=0.9, label="truth")
         spreads.plot(truth[0], truth[2], "-", color=INK, lw=0.9, label="truth")
         for name, (x, mean, std) in curves.items():
-            line = {**styles[name].plot_options(name), "marker": ""}
+            line = {**styles[name].plot_options(math_name(name)), "marker": ""}
             means.plot(x, mean, **line)
             spreads.plot(x, std, **line)
         means.set(title="Mean of the clean labels", xlabel="x")

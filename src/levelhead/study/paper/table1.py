@@ -16,6 +16,7 @@ from levelhead import estimators
 from levelhead._deprecated import percentages
 from levelhead.contamination import Contamination, Replaced
 from levelhead.datasets import TABLES
+from levelhead.study.paper.rrnet import RRNet
 from levelhead.study.specs import Spec
 
 DATASETS = ("boston", "concrete", "yacht", "power", "kin8nm")  # the quick ones first
@@ -34,7 +35,8 @@ OTHERS: Mapping[str, str] = MappingProxyType(
     }
 )
 DIRECT = "GCP3"
-OTHER_METHODS = tuple(ensemble + name for ensemble in ("", "Ens") for name in (DIRECT, *OTHERS))
+RRNET = "RRNet"
+OTHER_METHODS = tuple(ensemble + name for ensemble in ("", "Ens") for name in (DIRECT, *OTHERS, RRNET))
 # Random states of the 50 splits: those of the authors' public script for Boston (github.com/hstuk/GCP). Only these
 # numbers are theirs.
 SEEDS = (
@@ -117,8 +119,9 @@ _REGRESSORS = {
     "Beta": estimators.BetaDivergenceRegressor,
     "Gamma": estimators.GammaDivergenceRegressor,
     "Gaussian": estimators.GaussianRegressor,
+    RRNET: RRNet,
 }
-_ROBUSTNESS = {"Beta": "beta", "Gamma": "gamma"}
+_ROBUSTNESS = {"Beta": "beta", "Gamma": "gamma", RRNET: "beta"}
 Chosen = Mapping[tuple[str, str], Hyperparameters | BayesHyperparameters]
 
 
@@ -220,7 +223,9 @@ def settings_of(family: str, dataset: str, hyperparameters: Chosen = PAPER) -> H
 
 def paper_network(family: str, chosen: Hyperparameters, batch_size: int, n_members: int = 1) -> Any:
     """Create the network of appendix F: one hidden layer of 50 units for each predicted quantity."""
-    own: dict[str, Any] = {_ROBUSTNESS[family]: chosen.robustness} if family in _ROBUSTNESS else {}
+    own: dict[str, Any] = {}
+    if family in _ROBUSTNESS and chosen.robustness is not None:
+        own = {_ROBUSTNESS[family]: chosen.robustness}
     if family == DIRECT:
         own = {"n_outputs": 3}
     if family in OTHERS:
@@ -245,12 +250,14 @@ def paper_network(family: str, chosen: Hyperparameters, batch_size: int, n_membe
 
 
 def _bayes(dataset: str, hyperparameters: Chosen) -> Any:
-    """Beta_Bayes with the settings of its authors: 10,000 steps, labels in their own units."""
     chosen = hyperparameters["Beta_Bayes", dataset]
     assert isinstance(chosen, BayesHyperparameters)
     n_rows = TABLES[dataset].n_rows
-    n_train = n_rows - math.ceil(n_rows * TEST_SIZE)
-    steps_an_epoch = math.ceil(n_train / _BAYES_BATCH)
+    return paper_bayes(chosen, n_rows - math.ceil(n_rows * TEST_SIZE))
+
+
+def paper_bayes(chosen: BayesHyperparameters, n_train: int) -> Any:
+    """Create Beta_Bayes with the settings of its authors: 10,000 steps, labels in their own units."""
     return estimators.BayesianBetaRegressor(
         (20, 20),
         beta=chosen.beta,
@@ -260,7 +267,7 @@ def _bayes(dataset: str, hyperparameters: Chosen) -> Any:
         learning_rate_init=0.1,
         learning_rate="stairs",
         batch_size=_BAYES_BATCH,
-        max_iter=round(_BAYES_STEPS / steps_an_epoch),
+        max_iter=round(_BAYES_STEPS / math.ceil(n_train / _BAYES_BATCH)),
         target_scaling="none",
         initial_outputs="zero",
     )
