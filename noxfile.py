@@ -3,6 +3,7 @@
 `nox -l` lists the sessions, `nox -s oldest` runs one, `nox` runs all. A Python that is not here is skipped and named.
 """
 
+import re
 import shutil
 import subprocess
 import tarfile
@@ -46,10 +47,9 @@ def oldest(session: nox.Session) -> None:
     """The quick tests, every dependency at the lower bound in pyproject.toml."""
     optional = PROJECT["optional-dependencies"]
     stated = [*PROJECT["dependencies"], *(line for extra in EXTRAS for line in optional[extra])]
+    lowest = [re.sub(r"\[.*\]", "", line).replace(">=", "==") for line in stated if ">=" in line]
     floors = Path(session.create_tmp()) / "floors.txt"
-    floors.write_text(
-        "\n".join(line.replace(">=", "==") for line in stated if ">=" in line), encoding="utf-8"
-    )
+    floors.write_text("\n".join(lowest), encoding="utf-8")  # pip takes no extras in constraints
     quick_tests(session, "--constraint", str(floors))
 
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 
 import levelhead
 from levelhead import metrics, tables
+from levelhead.cli import screen
 from levelhead.cli.app import app
 
 pytestmark = pytest.mark.compiled  # a process of its own takes ages without the compiler
@@ -225,12 +228,26 @@ def test_help_is_quick_and_complete(run, tmp_path: Path) -> None:
     assert run("--version", cwd=tmp_path).out == f"levelhead {levelhead.__version__}\n"
 
 
+def test_help_loads_no_library_for_tables_or_models() -> None:
+    heavy = ["pandas", "polars", "sklearn", "scipy", "numba", "lightgbm", "joblib", "matplotlib"]
+    loads = f"""
+import sys
+from typer.testing import CliRunner
+from levelhead.cli.app import app
+assert CliRunner().invoke(app, ["audit", "--help"]).exit_code == 0
+print([name for name in {heavy} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_manual_shows_commands_that_work(
     flats, held_out: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
     shown = re.findall(r"^\$ levelhead (.*)$", page, flags=re.MULTILINE)
     assert [line.split()[0] for line in shown] == ["audit", "apply", "fit", "predict", "evaluate"]
+    monkeypatch.setattr(screen, "_SECONDS_BETWEEN_LINES", float("inf"))  # a slow machine reports its progress
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flats.csv").write_bytes(flats.path.read_bytes())
     spoilt = (

@@ -49,7 +49,7 @@ def _found(program: str, address: str) -> int:
         opened.goto(address)
         opened.keyboard.press("/")
         opened.keyboard.type("contamination")
-        opened.wait_for_selector(".md-search-result__item", timeout=60_000)
+        opened.wait_for_selector(".md-search-result__item", timeout=300_000)
         count = opened.locator(".md-search-result__item").count()
         browser.close()
     return int(count)

@@ -30,12 +30,12 @@ def settled(page: Any, true: Callable[[], bool]) -> None:
 def test_it_says_in_plain_words_what_was_found(opened, audited) -> None:
     page = opened(figures=True)
     audit = audited.audit
-    low, high = audit.contamination_interval
+    least, most = audit.standing_out_interval[0], audit.contamination_interval[1]
     flagged = audit.is_label_issue.sum()
     assert page.inner_text("h1") == f"{flagged} of 400 labels are flagged as probably wrong"
     assert (
-        f"About {100 * audit.contamination:.1f}\u00a0% of the labels look wrong "
-        f"({100 * low:.1f} to {100 * high:.1f}\u00a0%)."
+        f"About {100 * audit.contamination:.1f}\u00a0% of the labels look wrong: "
+        f"at least {100 * least:.1f}\u00a0% stand out, up to {100 * most:.1f}\u00a0% could be wrong"
     ) in page.text_content(".headline")
     tiles = page.inner_text(".tiles")
     assert f"flagged\n{flagged}\n" in tiles

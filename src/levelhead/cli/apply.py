@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from levelhead.cli import options, output, screen
-from levelhead.tables import repairs
 
 
 class OnConflict(StrEnum):
@@ -21,7 +20,7 @@ class OnConflict(StrEnum):
 
 DecisionFiles = Annotated[
     list[Path],
-    typer.Argument(metavar="DECISIONS...", help="Files that the report exported; several are merged."),
+    typer.Argument(metavar="DECISIONS", help="Files that the report exported; several are merged."),
 ]
 CleanFile = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Table to write.")]
 OptionalTarget = Annotated[
@@ -37,7 +36,7 @@ Conflict = Annotated[
     OnConflict,
     typer.Option(
         "--on-conflict",
-        help="Where files disagree about a row: stop, take the first or the last file, or keep the label.",
+        help="If files disagree about a row: stop, use the first or the last file, or keep the label.",
     ),
 ]
 
@@ -57,6 +56,8 @@ def apply(
     Rows marked drop are removed, labels marked fix are replaced. All other cells are written exactly as they are in
     DATA. Every decision is compared with the label in DATA, so that decisions about another file are refused.
     """
+    from levelhead.tables import repairs  # loads scikit-learn, which `--help` does not need
+
     output.refuse(out, force=force)
     read = [repairs.read_decisions(path) for path in decisions]
     column = _target(target, [named for _, named in read], decisions)

@@ -61,7 +61,7 @@ def audit(
 
     A table that is larger than --memory is read in pieces. Then labels.parquet, in the order of the file, takes the
     place of labels.csv, and the report holds the most suspect labels and a sample of the others. If the command is
-    interrupted, the same command goes on after the last finished stage.
+    interrupted, run it again: it continues after the last finished stage.
     """
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
@@ -105,7 +105,7 @@ def audit(
         formats=None if known is None else formats_of(known, fitted_model),
         **options.number_settings(decimal, thousands, missing),
     )
-    from levelhead.auditing import blocks_in_time, judge  # loads scipy, which `--help` does not need
+    from levelhead.auditing import groups_in_table, judge  # loads scipy, which `--help` does not need
     from levelhead.audits import LEAST_ROWS, investigate
     from levelhead.tables.encoding.inputs import comparable
 
@@ -113,12 +113,18 @@ def audit(
         raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
     groups = rows_together(table, group, time_column, data)
     ordered = groups is None and known is None
-    groups, about_time = blocks_in_time(table.X, table.y) if ordered else (groups, ())
+    groups, about_groups = groups_in_table(table.X, table.y) if ordered else (groups, ())
     model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
     estimate = after_formats(model)  # the columns of the table have their meaning already
     verdict = judge(
-        estimate, table.X, table.y, false_alarm_rate, check_rows=groups is None, row_numbers=table.row
-    ).with_remarks(*about_time)
+        estimate,
+        table.X,
+        table.y,
+        false_alarm_rate,
+        check_rows=groups is None,
+        row_numbers=table.row,
+        groups=groups,
+    ).with_remarks(*about_groups)
     inputs = comparable(table.X, table.y)
     with screen.busy("looking for segments and kinds of errors"):
         found = investigate(
@@ -128,6 +134,7 @@ def audit(
             predict=estimate.predict,
             X=table.X,
             inputs=inputs,
+            input_names=[str(name) for name in table.X.columns],
         )
     ranked = _ranked(verdict, found, table, id_column)
     from levelhead.report import audit_report
@@ -149,6 +156,7 @@ def audit(
                 f"Estimator: {estimator_text(model)}.",
                 f"Labels: {scale_text(model)}.",
                 *_about_rows(verdict),
+                *([found.explained] if found.explained else []),
             ),
             segments=found.segments,
             diagnosis=found.diagnosis,
@@ -194,7 +202,9 @@ def _print_result(
     estimator: str,
     scale: str,
 ) -> None:
-    (low, high), level = verdict.contamination_interval, verdict.false_alarm_rate
+    from levelhead.audits.audit import flagged_in_words
+
+    level = verdict.false_alarm_rate
     if as_json:
         screen.print_json(
             {
@@ -204,7 +214,9 @@ def _print_result(
                 "scale": scale,
                 "dependence": _about_rows(verdict),
                 "contamination": verdict.contamination,
-                "contamination_interval": [low, high],
+                "contamination_interval": list(verdict.contamination_interval),
+                "unrelated_limit": verdict.unrelated_limit,
+                "shares": verdict.shares,
                 "standing_out": verdict.standing_out,
                 "standing_out_interval": list(verdict.standing_out_interval),
                 "reliable": verdict.reliable,
@@ -223,8 +235,8 @@ def _print_result(
         screen.print_line(f"Not reliable: {'; '.join(verdict.warnings)}.")
     screen.print_line(
         f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
-        f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({low:.1%} to {high:.1%}); "
-        f"{len(suspects):,} are flagged (at most {level:.0%} of them are expected to be false alarms)."
+        f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({verdict.shares}); "
+        f"{flagged_in_words(len(suspects))} (at most {level:.0%} of them are expected to be false alarms)."
     )
     for sentence in found.sentences:
         screen.print_line(sentence)

@@ -2,10 +2,13 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from levelhead import tables
-from levelhead.tables import errors, schema
+from levelhead.tables import errors
+
+if TYPE_CHECKING:
+    from levelhead.tables import TableFormats
 
 
 class Reader:
@@ -18,6 +21,11 @@ class Reader:
         self._unreadable, self._iso_dates = Counter[str](), Counter[str]()
         self._categories = _categories(model)
         self._unknown: dict[str, Counter[str]] = {name: Counter() for name in self._categories}
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that the model has learnt; none for models of version 0.1."""
+        return [] if self._formats is None else list(self._formats.columns_)
 
     def inputs(self, piece: Any) -> Any:
         """The features of a chunk."""
@@ -34,12 +42,14 @@ class Reader:
 
     def remarks(self) -> list[str]:
         """What was assumed about cells unlike those of the fit, one sentence for each column."""
+        from levelhead.tables.schema import iso_remark  # loads scikit-learn, which `--help` does not need
+
         formats = {} if self._formats is None else self._formats.columns_
         unread = (
             f"{name}: {errors.counted(n, 'cell')} that could not be read are missing"
             for name, n in self._unreadable.items()
         )
-        iso = (schema.iso_remark(name, n, formats[name]) for name, n in self._iso_dates.items())
+        iso = (iso_remark(name, n, formats[name]) for name, n in self._iso_dates.items())
         new = (
             f"{name}: {errors.counted(found.total(), 'cell')} with categories that were not there in the fit: "
             f"{errors.examples(list(found))}"
@@ -61,7 +71,7 @@ def _categories(model: Any) -> dict[str, set[Any]]:
     }
 
 
-def known_formats(model: Any) -> tables.TableFormats | None:
+def known_formats(model: Any) -> "TableFormats | None":
     """What a model has learnt about raw columns; None for models of version 0.1 and from Python."""
     first = model.steps[0][1] if hasattr(model, "steps") else None
     return first if isinstance(first, tables.TableFormats) else None
@@ -72,7 +82,7 @@ def after_formats(model: Any) -> Any:
     return model[1] if len(model) == 2 else model[1:]
 
 
-def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
+def formats_of(model: Any, path: Path | None) -> "TableFormats":
     """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
     known = known_formats(model)
     if known is None:
@@ -80,7 +90,7 @@ def formats_of(model: Any, path: Path | None) -> tables.TableFormats:
     return known
 
 
-def formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> tables.TableFormats:
+def formats_for(model: Any, frame: Any, settings: dict[str, Any], data: Path) -> "TableFormats":
     """Formats learnt from a table, for a model that holds none. Dates stay text, which such models parse."""
     inputs = tables.choose(frame, list(getattr(model, "feature_names_in_", frame.columns)), data)
     formats = tables.TableFormats(**settings).fit(inputs)

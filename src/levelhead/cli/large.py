@@ -17,10 +17,9 @@ from levelhead.cli.models import estimator_text, scale_text
 if TYPE_CHECKING:
     from levelhead.large import LargeAudit, LargeTable, Stages
 
-_EVERY = 10.0  # seconds between two lines, if standard error is not a terminal
 _MOST_SUSPECT = 5000  # labels in the page
 _SAMPLED = 20_000  # further labels in the page
-_PATIENCE = "20s"  # for a connection to a cluster
+_PATIENCE = "10s"  # for a connection to a cluster
 _LISTED = 1000  # flagged rows in JSON
 _EXPLAINED = 100
 
@@ -83,18 +82,20 @@ def audit(
         **settings,
     )
     model = _unfitted(estimator, scale, members, seed)
-    with _kept_stages(out / "stages", table, model) as stages:
-        with _progress() as report, _client(dask) as client:
-            result = audit_table(
-                table, model, false_alarm_rate=false_alarm_rate, stages=stages, client=client, report=report
-            )
-            with output.whole(*paths, force=force) as (page, labels, picture):
-                _write_labels(result, table, labels, lambda share: report("writing the labels", share))
-                found = _write_page(
-                    result, table, page, lambda share: report("reading the rows to review", share)
-                )
-                _draw(result, picture)
-        _print_audit(result, table, found, paths, as_json)
+    with (
+        _kept_stages(out / "stages", table, model) as stages,
+        screen.progress() as progress,
+        _client(dask) as client,
+    ):
+        report, seconds = _timed(progress)
+        result = audit_table(
+            table, model, false_alarm_rate=false_alarm_rate, stages=stages, client=client, report=report
+        )
+        with output.whole(*paths, force=force) as (page, labels, picture):
+            _write_labels(result, table, labels, lambda share: report("writing the labels", share))
+            found = _write_page(result, table, page, lambda share: report("writing the report", share))
+            _draw(result, picture)
+        _print_audit(result, table, found, paths, as_json, seconds())
     stages.remove()
 
 
@@ -136,9 +137,10 @@ def fit(
     unfitted = _unfitted(estimator, scale, members, seed)
     with (
         _kept_stages(out.with_name(f"{out.name}.stages"), table, unfitted) as stages,
-        _progress() as report,
+        screen.progress() as progress,
         _client(dask) as client,
     ):
+        report, seconds = _timed(progress)
         model = fit_table(table, unfitted, stages=stages, client=client, report=report)
         with output.whole(out, force=force) as (partial,):
             levelhead.save(model, partial)
@@ -153,6 +155,7 @@ def fit(
         "contamination": model[-1].contamination_,
         "remarks": [_about_pieces(table), *model[0].remarks_],
         "seconds": time.perf_counter() - began,
+        "stage_seconds": seconds(),
         "files": [str(out)],
     }
     if as_json:
@@ -220,23 +223,21 @@ def _client(address: str | None) -> Iterator[Any]:
         yield client
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str, float], None]]:
-    """A bar for each stage on a terminal; elsewhere a line every ten seconds."""
-    if screen.is_terminal():
-        with screen.bars() as bars:
-            yield bars
-        return
-    last, told = time.monotonic(), ""
+def _timed(
+    progress: Callable[[str, float], None],
+) -> tuple[Callable[[str, float], None], Callable[[], dict[str, float]]]:
+    """The same report, and a function that returns the seconds of each stage so far."""
+    began: dict[str, float] = {}
 
     def report(stage: str, share: float) -> None:
-        nonlocal last, told
-        now = time.monotonic()
-        if now - last >= _EVERY and (share < 1 or stage != told):
-            last, told = now, stage
-            screen.note(f"{stage}: {share:.0%}" if share else stage)
+        began.setdefault(stage, time.perf_counter())
+        progress(stage, share)
 
-    yield report
+    def seconds() -> dict[str, float]:
+        times = [*began.values(), time.perf_counter()]
+        return {stage: end - start for stage, start, end in zip(began, times, times[1:], strict=False)}
+
+    return report, seconds
 
 
 def _about_pieces(table: "LargeTable") -> str:
@@ -288,6 +289,7 @@ def _write_page(
     from levelhead.audits.findings import Findings
     from levelhead.report import audit_report
 
+    progress(0.0)
     sample = result.judge.sample
     of_sample = result.rows(sample.row)
     columns = {str(name): sample.X[name].to_numpy() for name in sample.X.columns}
@@ -342,7 +344,12 @@ def _draw(result: "LargeAudit", path: Path) -> None:
 
 
 def _print_audit(
-    result: "LargeAudit", table: "LargeTable", found: Any, paths: tuple[Path, ...], as_json: bool
+    result: "LargeAudit",
+    table: "LargeTable",
+    found: Any,
+    paths: tuple[Path, ...],
+    as_json: bool,
+    seconds: dict[str, float],
 ) -> None:
     counts, sample = result.counts, result.judge.sample
     suspects = result.most_suspect(_LISTED)
@@ -370,6 +377,7 @@ def _print_audit(
                 "flagged_rows": suspects.row[order],
                 "flagged_rows_are_complete": len(order) == counts.flagged,
                 **found.to_dict(),
+                "stage_seconds": seconds,
                 "files": [str(path) for path in paths],
             }
         )

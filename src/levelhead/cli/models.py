@@ -153,7 +153,7 @@ def predict(
     ):
         said: list[str] = []
         for piece in tables.pieces(
-            data, progress=progress, encoding=encoding, sheet=sheet, remark=said.append
+            data, progress=progress, encoding=encoding, sheet=sheet, remark=said.append, wanted=reader.columns
         ):
             write(_prediction_frame(loaded, reader, piece, id_column, coverage, rows))
             rows += len(piece)
@@ -226,7 +226,7 @@ def fitted(
     model = make(estimator.value, n_members=members, random_state=seed, target_transform=transform)
     X, y, given = without_codes(table.X, table.y, groups=groups)
     given = fit_parameters(model, **given)
-    with screen.busy(f"fitting {members} members to {len(y):,} rows"):
+    with screen.progress() as report, levelhead.report_progress(report):
         if time_budget is None:
             model.fit(X, y, **given)
         else:

@@ -82,7 +82,7 @@ AllowMissingLabels = Annotated[
     bool,
     typer.Option(
         "--allow-missing-labels",
-        help="Continue although more than a fifth of the labels are missing or not numbers.",
+        help="Continue even if more than a fifth of the labels are missing or not numbers.",
         rich_help_panel=_READING,
     ),
 ]
@@ -135,7 +135,7 @@ Estimator = Annotated[
     Kind,
     typer.Option(
         "--estimator",
-        help="Networks, boosted trees, or auto: whichever has the smallest error on held-out rows, or both combined.",
+        help="Networks, boosted trees, or auto: both, weighted by their errors on held-out rows.",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -152,7 +152,8 @@ Group = Annotated[
     typer.Option(
         "--group",
         metavar="COLUMN",
-        help="Rows with the same entry belong together, such as visits of one patient: they are held out together. "
+        help="Column that says which rows belong together, such as the visits of one patient; they are held out "
+        "together. "
         "Not used as a feature.",
         rich_help_panel=_COLUMNS,
     ),
@@ -162,7 +163,7 @@ Time = Annotated[
     typer.Option(
         "--time",
         metavar="COLUMN",
-        help="Time of each row: rows that follow each other belong together, and are held out together.",
+        help="Column with the time of each row; rows that are close in time are held out together.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -225,7 +226,7 @@ KeepOutOfFold = Annotated[
     typer.Option(
         "--keep-out-of-fold",
         help="Keep the out-of-fold predictions of more than 20,000 training rows in the file, which `audit --model` "
-        "needs; they take up to 120 bytes a row.",
+        "needs; they take up to 120 bytes per row.",
     ),
 ]
 PredictionFile = Annotated[

@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from rich.text import Text
 from levelhead.cli import ending
 
 CANNOT, UNEXPECTED = 1, 3  # exit codes; 2 is a wrong call, and signals have their own
+_SECONDS_BETWEEN_LINES = 10.0  # if standard error is not a terminal
 _EXPECTED = (ValueError, OSError, ImportError, ArithmeticError, MemoryError)
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if there is an error.")]
@@ -123,22 +125,39 @@ def bar(text: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: progress.update(task, completed=share)
 
 
-def is_terminal() -> bool:
-    """Whether progress is shown on a terminal."""
-    return _console(stderr=True).is_terminal
+@contextmanager
+def progress() -> Iterator[Callable[[str, float], None]]:
+    """Show the stages of a long work: a bar for each on a terminal, elsewhere a line every ten seconds.
+
+    Yields a function to call with a stage and the fraction that is done.
+    """
+    console = _console(stderr=True)
+    if console.is_terminal:
+        with _bars(console) as bars:
+            yield bars
+        return
+    last, told = time.monotonic(), ""
+
+    def report(stage: str, share: float) -> None:
+        nonlocal last, told
+        now = time.monotonic()
+        if now - last >= _SECONDS_BETWEEN_LINES and (share < 1 or stage != told):
+            last, told = now, stage
+            note(f"{stage}: {share:.0%}" if share else stage)
+
+    yield report
 
 
 @contextmanager
-def bars() -> Iterator[Callable[[str, float], None]]:
-    """Show one progress bar per stage; yields a function to call with a stage and the fraction that is done."""
+def _bars(console: Console) -> Iterator[Callable[[str, float], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     tasks: dict[str, Any] = {}
-    with Progress(*columns, console=_console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as shown:
 
         def report(stage: str, share: float) -> None:
             if stage not in tasks:
-                tasks[stage] = progress.add_task(stage, total=1.0)
-            progress.update(tasks[stage], completed=share)
+                tasks[stage] = shown.add_task(stage, total=1.0)
+            shown.update(tasks[stage], completed=share)
 
         yield report
 
@@ -146,7 +165,8 @@ def bars() -> Iterator[Callable[[str, float], None]]:
 def _console(stderr: bool = False) -> Console:
     """Create a new console each time, because stdout and stderr may be redirected later."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else 120)
+    # Names such as package:X: are no emoji.
+    return Console(file=stream, width=None if stream.isatty() else 120, emoji=False)
 
 
 def _fail(text: str, code: int) -> None:

@@ -23,10 +23,11 @@ def headline(audit: Audit) -> str:
 
 def summary(audit: Audit) -> str:
     """Return the estimated share of wrong labels, and what a flag means."""
-    low, high = audit.contamination_interval
+    least, most = audit.standing_out_interval[0], audit.contamination_interval[1]
     return (
-        f"About {_percent(audit.contamination)}{_PER_CENT} of the labels look wrong "
-        f"({_percent(low)} to {_percent(high)}{_PER_CENT}). Every label was compared with the prediction of models "
+        f"About {_percent(audit.contamination)}{_PER_CENT} of the labels look wrong: at least "
+        f"{_percent(least)}{_PER_CENT} stand out, up to {_percent(most)}{_PER_CENT} could be wrong with those that "
+        f"hide in the noise. Every label was compared with the prediction of models "
         f"that were not trained on it. At most {100 * audit.false_alarm_rate:.3g}{_PER_CENT} of the flagged labels "
         "are expected to be false alarms."
     )

@@ -90,7 +90,10 @@ def study_report(
         summary=_summary(stored, found),
         tiles=_tiles(len(stored), agreement(published.values())),
         tables=[
-            _table(found, published, dataset, measure) for dataset in datasets for measure in ("rmse", "auc")
+            _table(found, published, dataset, measure)
+            for dataset in datasets
+            for measure in ("rmse", "auc")
+            if any(key[0] == dataset for key in found[measure])  # no method of a table may have a variance
         ],
         against=[_against(found, k, dataset) for k, dataset in enumerate(datasets)],
         retention=[
@@ -163,11 +166,9 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
         keys = sorted(key for key in found["rmse"] if key[0] == dataset and key[2] == method)
         traces.append(_line(method, [percent(contamination) for _, contamination, _ in keys]))
         for measure in MEASURES:
-            line = [found[measure][key] for key in keys]
-            choices[measure].append([cell.mean for cell in line])
-            bars[measure].append(
-                [0.0 if cell.n_splits < 2 else cell.std / np.sqrt(cell.n_splits) for cell in line]
-            )
+            line = [found[measure].get(key) for key in keys]  # None: a method without a variance
+            choices[measure].append([None if cell is None else cell.mean for cell in line])
+            bars[measure].append([_standard_error(cell) for cell in line])
         facts = {key: table1()[key] for key in keys if key in table1()}
         if facts:
             traces.append(_published(method, [percent(contamination) for _, contamination, _ in facts]))
@@ -175,15 +176,23 @@ def _against(found: Cells, k: int, dataset: str) -> Panel:
                 known = [getattr(fact, measure, None) for fact in facts.values()]
                 choices[measure].append(known)
                 bars[measure].append([None] * len(known))
-    for trace, y, error in zip(traces, choices["auc"], bars["auc"], strict=True):
+    first = _first_measure(value for line in choices["auc"] for value in line)
+    for trace, y, error in zip(traces, choices[first], bars[first], strict=True):
         trace |= {"y": y, "error_y": {"type": "data", "array": error, "thickness": 1, "width": 0}}
     menu = [
         {"label": SHOWN.get(m, m), "method": "restyle", "args": [{"y": choices[m], "error_y.array": bars[m]}]}
         for m in MEASURES
     ]
-    layout = {"xaxis": {"title": {"text": "λ, % of wrong labels"}}, "updatemenus": [_menu(menu, 1)]}
+    layout = {
+        "xaxis": {"title": {"text": "λ, % of wrong labels"}},
+        "updatemenus": [_menu(menu, MEASURES.index(first))],
+    }
     text = "Bars: standard errors. Crosses: the paper. Click a name to show or hide it, double-click to show it alone."
     return Panel(f"against-{k}", dataset, {"data": traces, "layout": layout | _LEGEND}, text, height=430)
+
+
+def _standard_error(cell: Cell | None) -> float:
+    return 0.0 if cell is None or cell.n_splits < 2 else cell.std / float(np.sqrt(cell.n_splits))
 
 
 def _retention(curves: Sequence[Curve], k: int, dataset: str) -> Panel:
@@ -224,12 +233,13 @@ def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
     )
     methods = in_order({row.method for row in own})
     grouped = {method: [row for row in own if row.method == method] for method in methods}
+    first = _first_measure(row.auc for row in own)
     traces = [
         {
             "type": "box",
             "name": plot_text(method),
             "x": [shown_percent(row.contamination) for row in grouped[method]],
-            "y": [float(f"{row.auc:.5g}") for row in grouped[method]],
+            "y": [_rounded(getattr(row, first)) for row in grouped[method]],
             "text": [f"split {row.seed}" for row in grouped[method]],
             "marker": {"color": _colour(method), "size": 3},
             "line": {"width": 1.2},
@@ -242,11 +252,11 @@ def _distributions(rows: Sequence[Row], k: int, dataset: str) -> Panel:
         {
             "label": SHOWN.get(measure, measure),
             "method": "restyle",
-            "args": [{"y": [[float(f"{getattr(r, measure):.5g}") for r in grouped[m]] for m in methods]}],
+            "args": [{"y": [[_rounded(getattr(r, measure)) for r in grouped[m]] for m in methods]}],
         }
         for measure in MEASURES
     ]
-    layout = {"boxmode": "group", "updatemenus": [_menu(menu, 1)]}
+    layout = {"boxmode": "group", "updatemenus": [_menu(menu, MEASURES.index(first))]}
     text = (
         "Each box shows the splits of one cell of the table; filled boxes are ensembles. Drag to zoom; hover over a "
         "point to see its split."
@@ -312,6 +322,15 @@ def _colour(method: str) -> str:
     family = method.removeprefix("Ens")
     known = {**_COLOURS, **_OTHERS}.get(family)
     return known or _UNKNOWN[sum(map(ord, method)) % len(_UNKNOWN)]
+
+
+def _first_measure(areas: Iterable[float | None]) -> str:
+    """The measure that a figure shows first: AUC, or RMSE if no method has a variance."""
+    return "rmse" if all(area is None for area in areas) else "auc"
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.5g}")
 
 
 def _short(number: float) -> str:

@@ -40,13 +40,19 @@ levelhead.pending.push((async () => {
   const collator = new Intl.Collator("en", { numeric: true });
   const number = (key, title, value, text, more = {}) => ({ key, title, value, text, number: true, ...more });
   const expected = (l) => `${format.withNoise(predicted[l], std[l])} ± ${format.withNoise(std[l], std[l])}`;
+  /* Room for the longest number among the labels to review; head and rows have other fonts, so not in ch. */
+  const room = (least, text) => {
+    let most = 0;
+    for (let l = 0; l < n; l++) if (verdict[l] > 0) most = Math.max(most, text(l).length);
+    return `${Math.min(Math.max(least, 0.52 * most + 1), 14).toFixed(1)}rem`;
+  };
   const shownColumns = [
-    number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .5fr)", narrow: "minmax(0, .5fr)" }),
-    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: "minmax(5.2rem, .8fr)", narrow: "minmax(0, .9fr)" }),
-    number("predicted", "Expected", (l) => predicted[l], expected, { width: "minmax(7.6rem, 1fr)", narrow: "minmax(0, 1.4fr)" }),
+    number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .5fr)", narrow: "minmax(2.9rem, .5fr)" }),
+    number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: `minmax(${room(5.2, (l) => format.cell(given[l]))}, .8fr)`, narrow: "minmax(0, .9fr)" }),
+    number("predicted", "Expected", (l) => predicted[l], expected, { width: `minmax(${room(7.6, expected)}, 1fr)`, narrow: "minmax(0, 1.4fr)" }),
     number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(3.2rem, .5fr)" }),
     number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.8rem, .6fr)" }),
-    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(0, 1.6fr)" } : null,
+    findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(6.6rem, 2fr)" } : null,
     table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true, width: "minmax(3.5rem, .7fr)" },
     { key: "decision", title: "Decision", value: (l) => decisionOf(l)?.kind ?? "~", text: (l) => decisionOf(l)?.kind ?? "", width: "10.4rem", narrow: "7.1rem" },
   ].filter(Boolean);
