@@ -46,9 +46,11 @@ def lazy(partitions):
 
 
 def until(happened, seconds=60):
+    """Wait until a function returns something true, and return it; no longer than some seconds."""
     end = time.monotonic() + seconds
-    while not happened() and time.monotonic() < end:
+    while not (found := happened()) and time.monotonic() < end:
         time.sleep(0.005)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -134,16 +136,14 @@ def test_a_worker_that_is_killed_while_lightgbm_trains_leaves_none_waiting(clien
     pids = client.run(os.getpid)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(lambda: slow.fit(*lazy(3)))
-        until(lambda: running.done() or trained_on(client))
+        killed = pids[until(lambda: trained_on(client))]
         time.sleep(1.0)  # until its machines are connected
-        killed = pids[trained_on(client)]
         os.kill(killed, signal.SIGKILL)
         model = running.result(timeout=120).model_
     client.wait_for_workers(2, timeout=60)
     answers = client.run(os.getpid)  # a worker that still waits for the other one would train for ever
     assert killed not in answers.values()
-    until(lambda: not any(client.processing().values()))
-    assert not any(client.processing().values())
+    assert until(lambda: not any(client.processing().values()))
     errors = [np.sqrt(np.mean((m.predict(TABLE[COLUMNS]) - CLEAN) ** 2)) for m in (model, fitted.judge_)]
     assert errors[0] < errors[1]
 

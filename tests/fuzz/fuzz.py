@@ -84,7 +84,7 @@ def run(seeds, only=None, report=None):
                 name = names[k % len(names)]
                 what, why = worker.ask(name, seed)
                 counts[what] += 1
-                if what not in ("refused", "works", "complaint"):
+                if what not in ("refused", "works", "error in use"):
                     findings.append((name, seed, what, why))
                 if report:
                     report(name, seed, what, why, counts)
@@ -99,11 +99,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="one finding, as in network:123")
     parser.add_argument("--subject", help="mutate the file of one model only")
-    parser.add_argument("--complaints", action="store_true", help="show what ends in a ValueError too")
+    parser.add_argument("--errors", action="store_true", help="show what ends in a ValueError too")
     given = parser.parse_args()
 
     def report(name, seed, what, why, counts):
-        if what in ("refused", "works") or (what == "complaint" and not given.complaints):
+        if what in ("refused", "works") or (what == "error in use" and not given.errors):
             if counts.total() % 1000 == 0:
                 print(f"{counts.total():,} mutations: {dict(counts)}", flush=True)
         else:

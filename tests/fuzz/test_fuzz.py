@@ -29,7 +29,7 @@ def test_mutated_files_are_refused_or_work(module):
     assert findings == []
     assert counts.total() == 240
     assert min(counts["refused"], counts["works"]) >= 10
-    assert counts["complaint"] <= 12
+    assert counts["error in use"] <= 12
 
 
 @pytest.mark.parametrize(("program", "what"), [(ABORTS, "crash"), (HANGS, "hang")])
@@ -44,7 +44,7 @@ def test_crashes_and_hangs_are_detected(module, program, what):
 
 @pytest.mark.parametrize(
     ("error", "what"),
-    [(TypeError, "raw error in use"), (MemoryError, "raw error in use"), (ValueError, "complaint")],
+    [(TypeError, "raw error in use"), (MemoryError, "raw error in use"), (ValueError, "error in use")],
 )
 def test_errors_are_detected(module, monkeypatch, error, what):
     def predict(_):

@@ -48,7 +48,7 @@ def outcome(path, X, y):
     try:
         use(model, X, y)
     except ValueError as error:  # says what is wrong, as with rows that do not fit
-        return "complaint", f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+        return "error in use", f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
     except BaseException:
         return "raw error in use", traceback.format_exc()
     return "works", ""

@@ -74,10 +74,10 @@ def off(measured):
 
 
 @pytest.mark.parametrize("ours", ["GCP", "GCP, corrected"])
-@pytest.mark.parametrize("rival", ["Gaussian likelihood", "Huber, δ = 1"])
-def test_gcp_won_on_every_seed(stored, ours, rival):
+@pytest.mark.parametrize("baseline", ["Gaussian likelihood", "Huber, δ = 1"])
+def test_gcp_won_on_every_seed(stored, ours, baseline):
     for result in stored:
-        gcp, theirs = result[ours], result[rival]
+        gcp, theirs = result[ours], result[baseline]
         assert gcp["rmse"] < 0.9 * theirs["rmse"]
         assert gcp["error of the mean"] < 0.75 * theirs["error of the mean"]
         assert off(gcp) < 0.5 * off(theirs)

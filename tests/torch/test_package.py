@@ -24,12 +24,12 @@ def test_examples_in_docstrings(name):
 def test_nothing_is_tied_to_a_device():
     """The meta device computes shapes only, and refuses every tensor of another device."""
     with torch.device("meta"):
-        head, rival = robust.GCPHead(4, 2), robust.NormalHead(4, 2)
+        head, baseline = robust.GCPHead(4, 2), robust.NormalHead(4, 2)
         x, y = torch.zeros(5, 4), torch.zeros(5, 2)
     for form in ("student", "kl"):
         robust.gcp_loss(head(x), y, form=form).backward()
-    robust.beta_divergence_loss(rival(x), y, beta=0.3).backward()
-    robust.gamma_divergence_loss(rival(x), y, gamma=0.3).backward()
+    robust.beta_divergence_loss(baseline(x), y, beta=0.3).backward()
+    robust.gamma_divergence_loss(baseline(x), y, gamma=0.3).backward()
     parameters = head(x)
     students = [
         f(y, parameters.alpha) for f in (_student.log_density, _student.distribution, _student.quantile)

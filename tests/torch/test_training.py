@@ -40,7 +40,7 @@ def assert_recovered(net):
 
 
 def run(*command):
-    """What a process of its own prints; its complaint is shown if it fails."""
+    """What a process of its own prints; its errors are shown if it fails."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -136,13 +136,13 @@ def progress() -> Iterator[Callable[[str, float], None]]:
         with _bars(console) as bars:
             yield bars
         return
-    last, told = time.monotonic(), ""
+    last, shown = time.monotonic(), ""
 
     def report(stage: str, share: float) -> None:
-        nonlocal last, told
+        nonlocal last, shown
         now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN_LINES and (share < 1 or stage != told):
-            last, told = now, stage
+        if now - last >= _SECONDS_BETWEEN_LINES and (share < 1 or stage != shown):
+            last, shown = now, stage
             note(f"{stage}: {share:.0%}" if share else stage)
 
     yield report
