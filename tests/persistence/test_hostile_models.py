@@ -331,6 +331,7 @@ def test_the_number_of_jobs_is_the_readers(forged, instances):
         ("n_features_in_", 4),
         ("n_features_in_", "3"),
         ("feature_names_in_", ["a"]),
+        ("feature_names_in_", ["a", "b", "c"]),  # as many as there are features, but not an array
         ("variance", None),
         ("predict", 1),
         ("steps", []),

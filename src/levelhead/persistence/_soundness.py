@@ -58,15 +58,21 @@ def _check_features(estimator: Any) -> None:
         raise ModelFileError(
             f"{name}.n_features_in_ is {n!r}; it must be a whole number up to {MOST_FEATURES}"
         )
-    names = held.get("feature_names_in_", ())
-    texts = all(type(feature) is str for feature in names) or type(names) is list  # skrub takes any name
-    if len(names) not in (0, n) or not texts:
+    if "feature_names_in_" in held and not _names_are_sound(held["feature_names_in_"], n, type(estimator)):
         raise ModelFileError(f"{name}.feature_names_in_ does not name the {n} features")
     for cls, axes in _PER_FEATURE.items():
         for attribute, axis in axes.items() if isinstance(estimator, cls) else ():
             value = held.get(attribute)
             if value is not None and not _has_length(value, axis, n):
                 raise ModelFileError(f"{name}.{attribute} does not have one entry for each of {n} features")
+
+
+def _names_are_sound(names: Any, n: int, cls: type) -> bool:
+    """An array of texts, one for each feature; skrub's classes have lists of any names."""
+    if cls.__module__.partition(".")[0] == "skrub":
+        return type(names) is list and len(names) in (0, n)
+    is_array = type(names) is np.ndarray and names.shape in ((0,), (n,))
+    return is_array and all(type(name) is str for name in names)
 
 
 def _has_length(value: Any, axis: int, n: int) -> bool:
