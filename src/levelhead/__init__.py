@@ -25,6 +25,8 @@ _HOME = {
     "Prediction": "prediction",
     "TabularRegressor": "estimators",
     "audit": "auditing",
+    "audit_file": "files",
+    "fit_file": "files",
     "load": "persistence",
     "predict_dist": "metrics",
     "predict_interval": "metrics",
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from levelhead.estimators import MultiTargetRegressor as MultiTargetRegressor
     from levelhead.estimators import TabularRegressor as TabularRegressor
     from levelhead.estimators import tabular_pipeline as tabular_pipeline
+    from levelhead.files import audit_file as audit_file
+    from levelhead.files import fit_file as fit_file
     from levelhead.metrics import predict_dist as predict_dist
     from levelhead.metrics import predict_interval as predict_interval
     from levelhead.persistence import load as load

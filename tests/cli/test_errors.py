@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import levelhead
 from levelhead import GCPRegressor
 from levelhead._extras import install
-from levelhead.cli import models
 from levelhead.cli.app import app
+from levelhead.files import fitting
 
 RUNNER = CliRunner()
 
@@ -213,10 +213,10 @@ def test_debug_shows_the_traceback(small: Path) -> None:
 def test_exit_codes_tell_bugs_from_bad_data(
     error: BaseException, code: int, words: str, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: object, **settings: object) -> None:
         raise error
 
-    monkeypatch.setattr(models, "fitted", fail)
+    monkeypatch.setattr(fitting, "fitted_to", fail)
     found, message = failure("fit", "table.csv", "-t", "y", "-o", "model")
     assert found == code
     assert words in message

@@ -4,22 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import levelhead
-from levelhead import tables
 from levelhead._extras import needed
 from levelhead._rounding import with_noise
 from levelhead.cli import options, output, screen
-from levelhead.cli.formats import after_formats, formats_of
-from levelhead.cli.models import (
-    about_table,
-    estimator_text,
-    fitted,
-    note_about,
-    rows_together,
-    scale_text,
-)
 
 if TYPE_CHECKING:
-    from levelhead.audits import Findings
+    from levelhead.files import FileAudit
 
 _ON_SCREEN = 10
 _ALMOST_SURE = 0.9995
@@ -65,183 +55,53 @@ def audit(
     """
     if not 0 < false_alarm_rate < 1:
         raise ValueError(f"--false-alarm-rate is {false_alarm_rate}; it must lie strictly between 0 and 1")
+    reading = options.reading(decimal, thousands, missing, encoding, drop, keep, allow_missing_labels)
     from levelhead.cli import large
 
     if large.in_pieces(data, memory, dask):
         large.refuse_options(group=group, time=time_column, time_budget=time_budget, model=fitted_model)
-        large.audit(
-            data,
-            target,
-            out,
-            id_column=id_column,
-            drop=drop or [],
-            keep=keep or [],
-            settings=options.number_settings(decimal, thousands, missing)
-            | {"allow_missing_labels": allow_missing_labels},
-            encoding=encoding,
-            estimator=estimator,
-            scale=scale,
-            members=members,
-            seed=seed,
-            memory=memory,
-            dask=dask,
-            false_alarm_rate=false_alarm_rate,
-            force=force,
-            as_json=as_json,
-        )
+        model = large.unfitted(estimator, scale, members, seed)
+        table = large.table_of(data, target, memory, seed, id_column=id_column, **reading)
+        large.audit(table, model, out, dask, false_alarm_rate, force=force, as_json=as_json)
         return
     paths = out / "report.html", out / "labels.csv", out / "audit.png"
     output.refuse(*paths, force=force)
-    known = None if fitted_model is None else levelhead.load(fitted_model)
-    table = tables.training_table(
-        data,
-        target,
-        id_column=id_column,
-        drop=[*(drop or ()), *([] if group is None else [group])],
-        keep=keep or (),
-        encoding=encoding,
-        sheet=sheet,
-        allow_missing_labels=allow_missing_labels,
-        formats=None if known is None else formats_of(known, fitted_model),
-        **options.number_settings(decimal, thousands, missing),
-    )
-    from levelhead.auditing import groups_in_table, judge  # loads scipy, which `--help` does not need
-    from levelhead.audits import LEAST_ROWS, investigate
-    from levelhead.tables.encoding.inputs import comparable
-
-    if len(table.y) < LEAST_ROWS:
-        raise ValueError(f"{data} has {len(table.y)} rows with a label; an audit needs at least {LEAST_ROWS}")
-    groups = rows_together(table, group, time_column, data)
-    ordered = groups is None and known is None
-    groups, about_groups = groups_in_table(table.X, table.y) if ordered else (groups, ())
-    model = fitted(table, members, seed, time_budget, estimator, scale, groups) if known is None else known
-    estimate = after_formats(model)  # the columns of the table have their meaning already
-    verdict = judge(
-        estimate,
-        table.X,
-        table.y,
-        false_alarm_rate,
-        check_rows=groups is None,
-        row_numbers=table.row,
-        groups=groups,
-    ).with_remarks(*about_groups)
-    inputs = comparable(table.X, table.y)
-    with screen.busy("looking for segments and kinds of errors"):
-        found = investigate(
-            verdict,
-            _columns(table, [target, *(drop or ())]),
-            rows=table.row,
-            predict=estimate.predict,
-            X=table.X,
-            inputs=inputs,
-            input_names=[str(name) for name in table.X.columns],
-        )
-    ranked = _ranked(verdict, found, table, id_column)
-    from levelhead.report import audit_report
-
-    with output.whole(*paths, force=force) as (page, labels, picture):
-        audit_report(
-            verdict,
-            page,
-            table=table.frame,
-            target=target,
-            rows=table.row - 1,
+    options.one_of(group=group, time=time_column)
+    with screen.progress() as report, levelhead.report_progress(report):
+        result = levelhead.audit_file(
+            data,
+            target,
+            estimator=estimator.value,
+            model=None if fitted_model is None else levelhead.load(fitted_model),
+            false_alarm_rate=false_alarm_rate,
+            n_members=members,
+            random_state=seed,
+            target_transform=options.transform(scale),
+            group=group,
+            time=time_column,
+            time_limit=time_budget,
             id_column=id_column,
-            inputs=inputs,
-            title=f"Labels of {target} in {data.name}",
-            file_name=data.name,
-            remarks=(
-                f"Judged {table.labels_judged:,} of {table.labels_given:,} labels.",
-                *table.remarks,
-                f"Estimator: {estimator_text(model)}.",
-                f"Labels: {scale_text(model)}.",
-                *_about_rows(verdict),
-                *([found.explained] if found.explained else []),
-            ),
-            segments=found.segments,
-            diagnosis=found.diagnosis,
-            explanations=found.explanations,
-            quality=table.quality,
+            sheet=sheet,
+            **reading,
         )
-        output.write_csv(ranked, labels)
-        _draw(verdict, picture)
-    suspects = ranked[ranked["is_label_issue"]]
-    _print_result(verdict, found, suspects, table, paths, as_json, estimator_text(model), scale_text(model))
-
-
-def _about_rows(verdict: "levelhead.Audit") -> list[str]:
-    """The remarks on rows that may belong together; that on the scale of the labels comes first, if there is one."""
-    return list(verdict.remarks[0 if verdict.scale is None else 1 :])
-
-
-def _columns(table: "tables.TrainingTable", excluded: list[str]) -> dict[str, Any]:
-    """Columns in which segments are sought: inputs as the model reads them, others as they are in the file."""
-    raw = {str(name): table.frame[name].to_numpy()[table.row - 1] for name in table.frame.columns}
-    inputs = {str(name): table.X[name].to_numpy() for name in table.X.columns}
-    return {name: column for name, column in (raw | inputs).items() if name not in excluded}
-
-
-def _ranked(
-    verdict: "levelhead.Audit", found: "Findings", table: "tables.TrainingTable", id_column: str | None
-) -> Any:
-    """All labels, the most suspect first, with their rows in the file and what probably happened."""
-    frame = verdict.to_frame().assign(**found.columns(table.row))
-    frame.insert(0, "row", table.row)
-    if id_column is not None:
-        frame.insert(1, output.free_name(id_column, frame.columns), table.identity)
-    return frame.iloc[found.ranking()]
-
-
-def _print_result(
-    verdict: "levelhead.Audit",
-    found: "Findings",
-    suspects: Any,
-    table: "tables.TrainingTable",
-    paths: tuple[Path, ...],
-    as_json: bool,
-    estimator: str,
-    scale: str,
-) -> None:
-    from levelhead.audits.audit import flagged_in_words
-
-    level = verdict.false_alarm_rate
+    with output.whole(*paths, force=force) as (page, labels, picture):
+        result.report(page)
+        output.write_csv(result.to_frame(), labels)
+        _draw(result.audit, picture)
     if as_json:
-        screen.print_json(
-            {
-                "labels": len(verdict),
-                **about_table(table),
-                "estimator": estimator,
-                "scale": scale,
-                "dependence": _about_rows(verdict),
-                "contamination": verdict.contamination,
-                "contamination_interval": list(verdict.contamination_interval),
-                "unrelated_limit": verdict.unrelated_limit,
-                "shares": verdict.shares,
-                "standing_out": verdict.standing_out,
-                "standing_out_interval": list(verdict.standing_out_interval),
-                "reliable": verdict.reliable,
-                "warnings": list(verdict.warnings),
-                "codes_for_missing": int(verdict.is_code.sum()),
-                "flagged": len(suspects),
-                "false_alarm_rate": level,
-                "flagged_rows": suspects["row"].tolist(),
-                **found.to_dict(),
-                "files": [str(path) for path in paths],
-            }
-        )
-        return
-    note_about(table, f"Estimator: {estimator}.", f"Labels: {scale}.", *_about_rows(verdict))
-    if not verdict.reliable:
-        screen.print_line(f"Not reliable: {'; '.join(verdict.warnings)}.")
-    screen.print_line(
-        f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
-        f"About {verdict.contamination:.1%} of {len(verdict):,} labels look wrong ({verdict.shares}); "
-        f"{flagged_in_words(len(suspects))} (at most {level:.0%} of them are expected to be false alarms)."
-    )
-    for sentence in found.sentences:
-        screen.print_line(sentence)
-    if len(suspects):
-        _show(suspects, named=table.identity is not None)
+        screen.print_json({**result.to_dict(), "files": [str(path) for path in paths]})
+    else:
+        _print_result(result, paths)
+
+
+def _print_result(result: "FileAudit", paths: tuple[Path, ...]) -> None:
+    for remark in result.remarks:
+        screen.note(remark)
+    for line in result.summary().splitlines():
+        screen.print_line(line)
+    if len(result.audit.issues):
+        suspects = result.to_frame()
+        _show(suspects[suspects["is_label_issue"]], named=result.table.identity is not None)
     screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")
     screen.print_line(f"Next: open {paths[0]} in a browser to review them.")
 

@@ -12,7 +12,8 @@ import numpy as np
 import levelhead
 from levelhead._extras import needed
 from levelhead.cli import ending, options, output, screen
-from levelhead.cli.models import estimator_text, scale_text
+from levelhead.files.fitting import estimator_text, scale_text
+from levelhead.tables.columns import free_name
 
 if TYPE_CHECKING:
     from levelhead.large import LargeAudit, LargeTable, Stages
@@ -46,22 +47,12 @@ def refuse_options(**given: Any) -> None:
 
 
 def audit(
-    data: Path,
-    target: str,
+    table: "LargeTable",
+    model: Any,
     out: Path,
-    *,
-    id_column: str | None,
-    drop: list[str],
-    keep: list[str],
-    settings: dict[str, Any],
-    encoding: str | None,
-    estimator: options.Kind,
-    scale: options.Scale,
-    members: int,
-    seed: int,
-    memory: str | None,
     dask: str | None,
     false_alarm_rate: float,
+    *,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -70,18 +61,6 @@ def audit(
 
     paths = out / "report.html", out / "labels.parquet", out / "audit.png"
     output.refuse(*paths, force=force)
-    table = _table(
-        data,
-        target,
-        memory,
-        id_column=id_column,
-        drop=drop,
-        keep=keep,
-        encoding=encoding,
-        seed=seed,
-        **settings,
-    )
-    model = _unfitted(estimator, scale, members, seed)
     with (
         _kept_stages(out / "stages", table, model) as stages,
         screen.progress() as progress,
@@ -100,41 +79,13 @@ def audit(
 
 
 def fit(
-    data: Path,
-    target: str,
-    out: Path,
-    *,
-    id_column: str | None,
-    drop: list[str],
-    keep: list[str],
-    settings: dict[str, Any],
-    encoding: str | None,
-    estimator: options.Kind,
-    scale: options.Scale,
-    members: int,
-    seed: int,
-    memory: str | None,
-    dask: str | None,
-    force: bool,
-    as_json: bool,
+    table: "LargeTable", unfitted: Any, out: Path, dask: str | None, *, force: bool, as_json: bool
 ) -> None:
     """Fit a model to a table in pieces and save it."""
     from levelhead.large import fit_table
 
     output.refuse(out, force=force)
     began = time.perf_counter()
-    table = _table(
-        data,
-        target,
-        memory,
-        id_column=id_column,
-        drop=drop,
-        keep=keep,
-        encoding=encoding,
-        seed=seed,
-        **settings,
-    )
-    unfitted = _unfitted(estimator, scale, members, seed)
     with (
         _kept_stages(out.with_name(f"{out.name}.stages"), table, unfitted) as stages,
         screen.progress() as progress,
@@ -174,21 +125,23 @@ def fit(
 # ---------------------------------------------------------------------- what both need
 
 
-def _table(data: Path, target: str, memory: str | None, *, seed: int, **settings: Any) -> "LargeTable":
+def table_of(data: Path, target: str, memory: str | None, seed: int, **reading: Any) -> "LargeTable":
+    """The table, to be read in pieces that fit into the memory that may be used."""
     from levelhead.large import LargeTable
     from levelhead.large.memory import allowed_memory, plan
 
-    rows = plan(data, allowed_memory(memory), settings["encoding"])
+    rows = plan(data, allowed_memory(memory), reading["encoding"])
     return LargeTable(
-        data, target, sample_rows=rows.sample_rows, piece_rows=rows.piece_rows, seed=seed, **settings
+        data, target, sample_rows=rows.sample_rows, piece_rows=rows.piece_rows, seed=seed, **reading
     )
 
 
-def _unfitted(estimator: options.Kind, scale: options.Scale, members: int, seed: int) -> Any:
+def unfitted(estimator: options.Kind, scale: options.Scale, members: int, seed: int) -> Any:
+    """The estimator that the options describe."""
     from levelhead.estimators.registry import make
 
-    transform = None if scale == options.Scale.linear else scale.value
-    return make(estimator.value, n_members=members, random_state=seed, target_transform=transform)
+    kind: Any = estimator.value
+    return make(kind, n_members=members, random_state=seed, target_transform=options.transform(scale))
 
 
 @contextmanager
@@ -261,7 +214,7 @@ def _write_labels(
             frame = part.audit.to_frame()
             frame.insert(0, "row", part.row)
             if names is not None:
-                frame.insert(1, output.free_name(str(table.id_column), frame.columns), names(part.row))
+                frame.insert(1, free_name(str(table.id_column), frame.columns), names(part.row))
             write(frame)
             done += len(part.row)
             progress(done / result.counts.labels)

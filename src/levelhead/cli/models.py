@@ -1,7 +1,6 @@
 """`levelhead fit`, `predict` and `evaluate`: from tables to a model file, and from a model file to predictions."""
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 import levelhead
 from levelhead import tables
 from levelhead.cli import options, output, screen
-from levelhead.cli.formats import Reader, formats_for, known_formats
+from levelhead.files.formats import Reader, formats_for, known_formats
+from levelhead.tables.columns import free_name
 
 _COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _NO_ROWS: dict[str, Any] = {name: np.empty(0) for name in ("mean", "std", "lower", "upper", "alpha")}
@@ -56,67 +56,47 @@ def fit(
     """Fit a model to a table in which some labels may be wrong, and save it."""
     output.refuse(out, force=force)
     began = time.perf_counter()
+    reading = options.reading(decimal, thousands, missing, encoding, drop, keep, allow_missing_labels)
     from levelhead.cli import large
 
     if large.in_pieces(data, memory, dask):
         large.refuse_options(group=group, time=time_column, time_budget=time_budget)
-        large.fit(
+        model = large.unfitted(estimator, scale, members, seed)
+        table = large.table_of(data, target, memory, seed, id_column=id_column, **reading)
+        large.fit(table, model, out, dask, force=force, as_json=as_json)
+        return
+    options.one_of(group=group, time=time_column)
+    with screen.progress() as report, levelhead.report_progress(report):
+        fitted = levelhead.fit_file(
             data,
             target,
-            out,
+            estimator=estimator.value,
+            n_members=members,
+            random_state=seed,
+            target_transform=options.transform(scale),
+            group=group,
+            time=time_column,
+            time_limit=time_budget,
             id_column=id_column,
-            drop=drop or [],
-            keep=keep or [],
-            settings=options.number_settings(decimal, thousands, missing)
-            | {"allow_missing_labels": allow_missing_labels},
-            encoding=encoding,
-            estimator=estimator,
-            scale=scale,
-            members=members,
-            seed=seed,
-            memory=memory,
-            dask=dask,
-            force=force,
-            as_json=as_json,
+            sheet=sheet,
+            **reading,
         )
-        return
-    table = tables.training_table(
-        data,
-        target,
-        id_column=id_column,
-        drop=[*(drop or ()), *([] if group is None else [group])],
-        keep=keep or (),
-        encoding=encoding,
-        sheet=sheet,
-        allow_missing_labels=allow_missing_labels,
-        **options.number_settings(decimal, thousands, missing),
-    )
-    groups = rows_together(table, group, time_column, data)
-    model = fitted(table, members, seed, time_budget, estimator, scale, groups)
     with output.whole(out, force=force) as (partial,):
-        levelhead.save(model, partial, out_of_fold=keep_out_of_fold or "auto")
-    result = {
-        "rows": len(table.y),
-        **about_table(table),
-        "features": list(table.X.columns),
-        "estimator": estimator_text(model),
-        "scale": scale_text(model),
-        "contamination": model[-1].contamination_,
-        "seconds": time.perf_counter() - began,
-        "files": [str(out)],
-    }
+        levelhead.save(fitted.model, partial, out_of_fold=keep_out_of_fold or "auto")
+    result = {**fitted.to_dict(), "seconds": time.perf_counter() - began, "files": [str(out)]}
     if as_json:
         screen.print_json(result)
         return
-    note_about(table, f"Estimator: {estimator_text(model)}.", f"Labels: {scale_text(model)}.")
+    for remark in fitted.remarks:
+        screen.note(remark)
     wrong = (
         f"; about {result['contamination']:.1%} of the labels look wrong"
         if np.isfinite(result["contamination"])
         else ""
     )
     screen.print_line(
-        f"Fitted {table.labels_judged:,} of {table.labels_given:,} rows with {table.X.shape[1]} features in "
-        f"{result['seconds']:.0f} s{wrong}."
+        f"Fitted {result['labels_judged']:,} of {result['labels_given']:,} rows with {len(result['features'])} "
+        f"features in {result['seconds']:.0f} s{wrong}."
     )
     screen.print_line(f"Wrote {out}. Next: levelhead predict {out} DATA --out FILE")
 
@@ -196,9 +176,10 @@ def evaluate(
     prediction = _prediction(loaded, table.X, data)
     result = _measures(table.y, prediction)
     if as_json:
-        screen.print_json({"rows": len(table.y), **result, **about_table(table)})
+        screen.print_json({"rows": len(table.y), **result, **table.to_dict()})
         return
-    note_about(table)
+    for note in table.notes:
+        screen.note(note)
     measures = [(name, f"{value:.4g}", _MEANING[name]) for name, value in result["measures"].items()]
     title = f"{table.labels_judged:,} of {table.labels_given:,} labels"
     screen.table(title, ["measure", "value", "meaning"], measures, words=[2])
@@ -206,84 +187,6 @@ def evaluate(
     screen.table("Coverage of the intervals", ["expected", "observed"], held)
     kept = [(f"{s:.0%}", f"{result['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
     screen.table("RMSE without the most uncertain rows", ["left out", "RMSE"], kept)
-
-
-def fitted(
-    table: "tables.TrainingTable",
-    members: int,
-    seed: int,
-    time_budget: float | None,
-    estimator: options.Kind = options.Kind.auto,
-    scale: options.Scale = options.Scale.auto,
-    groups: Any = None,
-) -> Any:
-    """Fit networks or boosted trees to a table. The formats of its columns come first: the model takes raw tables."""
-    from levelhead.auditing import without_codes
-    from levelhead.estimators._out_of_fold import fit_parameters
-    from levelhead.estimators.registry import make
-
-    transform = None if scale == options.Scale.linear else scale.value
-    model = make(estimator.value, n_members=members, random_state=seed, target_transform=transform)
-    X, y, given = without_codes(table.X, table.y, groups=groups)
-    given = fit_parameters(model, **given)
-    with screen.progress() as report, levelhead.report_progress(report):
-        if time_budget is None:
-            model.fit(X, y, **given)
-        else:
-            from levelhead.budget import fit_within
-
-            fit_within(model, X, y, time_budget, **given)
-    from sklearn.pipeline import Pipeline
-
-    return Pipeline([("formats", table.formats), ("regressor", model)])
-
-
-def rows_together(
-    table: "tables.TrainingTable", group: str | None, time_column: str | None, data: Path
-) -> Any:
-    """The groups of the rows: entries of a column, or blocks of time."""
-    if group is not None and time_column is not None:
-        raise ValueError("--group and --time exclude each other; give one of them")
-    name = group if group is not None else time_column
-    if name is None:
-        return None
-    raw = tables.choose(table.frame, [name], data)[name].iloc[table.row - 1]
-    if group is not None:
-        return raw.to_numpy()
-    from levelhead.auditing import time_blocks
-
-    return time_blocks(table.X.get(name, raw).to_numpy())
-
-
-def scale_text(model: Any) -> str:
-    """The scale of the labels and the reason for it."""
-    return str(getattr(model[-1], "target_transform_reason_", "linear scale"))
-
-
-def about_table(table: "tables.TrainingTable") -> dict[str, Any]:
-    """How many labels were used, what was assumed, and what is odd about the data, for JSON."""
-    return {
-        "labels_given": table.labels_given,
-        "labels_judged": table.labels_judged,
-        "probable_codes_for_missing": [
-            {"label": label, "count": count} for label, count in table.target_codes.items()
-        ],
-        "remarks": table.remarks,
-        "quality": [asdict(found) for found in table.quality],
-    }
-
-
-def note_about(table: "tables.TrainingTable", *more: str) -> None:
-    """Print what was assumed, and what is odd about the data."""
-    for remark in (*table.remarks, *(found.text for found in table.quality), *more):
-        screen.note(remark)
-
-
-def estimator_text(model: Any) -> str:
-    """The kind of the estimator and, for `auto`, the reason for the choice."""
-    names = {"GCPRegressor": "networks", "GCPBoostingRegressor": "trees"}
-    last = model[-1]
-    return str(getattr(last, "reason_", None) or names[type(last).__name__])
 
 
 def _prediction_frame(
@@ -302,7 +205,7 @@ def _prediction_frame(
         result.insert(0, "row", np.arange(rows_before + 1, rows_before + len(piece) + 1))
     else:
         names = tables.choose(piece, [id_column], data)[id_column].to_numpy()
-        result.insert(0, output.free_name(id_column, result.columns), names)
+        result.insert(0, free_name(id_column, result.columns), names)
     return result
 
 

@@ -252,6 +252,37 @@ def number_settings(
     }
 
 
+def reading(
+    decimal: list[str] | None,
+    thousands: list[str] | None,
+    missing: list[str] | None,
+    encoding: str | None,
+    drop: list[str] | None,
+    keep: list[str] | None,
+    allow_missing_labels: bool,
+) -> dict[str, Any]:
+    """The options about columns and reading, as `tables.training_table` and `large.LargeTable` take them."""
+    return {
+        **number_settings(decimal, thousands, missing),
+        "encoding": encoding,
+        "drop": drop or [],
+        "keep": keep or [],
+        "allow_missing_labels": allow_missing_labels,
+    }
+
+
+def transform(scale: Scale) -> str | None:
+    """The scale of the labels, as estimators take it."""
+    return None if scale == Scale.linear else scale.value
+
+
+def one_of(**given: Any) -> None:
+    """Refuse options that exclude each other."""
+    names = [f"--{name}" for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(f"{' and '.join(names)} exclude each other; give one of them")
+
+
 def _by_column(option: str, given: list[str] | None, allowed: tuple[str, ...]) -> dict[str, str] | None:
     """Marks by column; * stands for all others."""
     marks = {}

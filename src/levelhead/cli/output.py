@@ -1,7 +1,7 @@
 """Writing files: each is complete or absent, and existing files are replaced only with --force."""
 
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,6 @@ def _is_formula(cell: str) -> bool:
         return True
     plain = unicodedata.normalize("NFKC", cell)  # full-width signs are signs, too
     return next((c for c in plain if unicodedata.category(c)[0] not in _INVISIBLE), "") in _BEGINS_FORMULA
-
-
-def free_name(name: str, taken: Collection[str]) -> str:
-    """The name of a column, changed if it is already used."""
-    return f"{name} (id)" if name in taken else name
 
 
 @contextmanager

@@ -82,11 +82,11 @@ def after_formats(model: Any) -> Any:
     return model[1] if len(model) == 2 else model[1:]
 
 
-def formats_of(model: Any, path: Path | None) -> "TableFormats":
+def formats_of(model: Any) -> "TableFormats":
     """What a model has learnt about raw columns; a model that has learnt nothing cannot read a table again."""
     known = known_formats(model)
     if known is None:
-        raise ValueError(f"{path} does not hold the formats of its table; fit it again with levelhead fit")
+        raise ValueError("the model does not hold the formats of its table; fit it again with levelhead fit")
     return known
 
 

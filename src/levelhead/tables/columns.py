@@ -1,5 +1,6 @@
 """One column: what its cells mean, and the cells in that meaning."""
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,3 +269,8 @@ def _word(cell: Any) -> str | None:
     if cell is None or cell != cell or str(cell) in ("NaT", "<NA>"):
         return None
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name of a column, changed if it is already used."""
+    return f"{name} (id)" if name in taken else name

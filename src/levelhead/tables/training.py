@@ -13,6 +13,7 @@ r"""Inputs and labels from a table.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -73,6 +74,28 @@ class TrainingTable(NamedTuple):
     labels_judged: int
     target_codes: dict[float, int]
     formats: TableFormats
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed or left out, and what is odd about the data."""
+        return (*self.remarks, *(found.text for found in self.quality))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many labels were used, what was assumed, and what is odd about the data, for JSON.
+
+        Returns
+        -------
+        dict
+            Numbers of labels, codes for missing labels, remarks and findings.
+        """
+        codes = [{"label": label, "count": count} for label, count in self.target_codes.items()]
+        return {
+            "labels_given": self.labels_given,
+            "labels_judged": self.labels_judged,
+            "probable_codes_for_missing": codes,
+            "remarks": self.remarks,
+            "quality": [asdict(found) for found in self.quality],
+        }
 
 
 def training_table(
