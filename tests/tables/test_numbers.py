@@ -78,6 +78,13 @@ def test_every_notation_or_a_refusal(cells: list[str], expected: list[float] | N
         assert column(written, cells) == expected
 
 
+@pytest.mark.parametrize("mark", [".", ","])
+def test_an_exponent_never_follows_groups_of_digits(mark: str, written: Write) -> None:
+    cells = [f"1{mark}073e+00", f"5{mark}624e-01", *[f"1{mark}234e+02"] * 60, "1", "2", "off"]
+    read = column(written, cells)
+    np.testing.assert_array_equal(read, [1.073, 0.5624, *[123.4] * 60, 1, 2, np.nan])
+
+
 def test_a_column_with_two_readings_is_decided_by_the_others_or_by_the_user(written: Write) -> None:
     path = written("a;b;y\n1,234;0.5;1\n5,678;0.25;2\n")
     table = training_table(path, "y")
@@ -121,7 +128,9 @@ def test_mixed_units_are_a_finding_and_not_a_guess(written: Write) -> None:
     table = training_table(written("x;y\n" + lines), "y")
     assert np.isnan(table.X["x"].to_numpy()[30:]).all()
     assert "different units, kg (30 cells), g (3 cells)" in table.quality[0].text
-    with pytest.raises(TableError, match="cannot be used"):
+    with pytest.raises(
+        TableError, match=r"cannot be used.* are not numbers in kg, .*convert labels to one unit"
+    ):
         training_table(written("y;x\n" + "".join(f"{c};{k % 7}\n" for k, c in enumerate(cells[20:]))), "y")
 
 

@@ -151,15 +151,19 @@ def progress() -> Iterator[Callable[[str, float], None]]:
 @contextmanager
 def _bars(console: Console) -> Iterator[Callable[[str, float], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    tasks: dict[str, Any] = {}
-    with Progress(*columns, console=console, transient=True) as shown:
+    shown, tasks = Progress(*columns, console=console, transient=True), dict[str, Any]()
 
-        def report(stage: str, share: float) -> None:
-            if stage not in tasks:
-                tasks[stage] = shown.add_task(stage, total=1.0)
-            shown.update(tasks[stage], completed=share)
+    def report(stage: str, share: float) -> None:
+        shown.start()  # only now: what fails before the first stage prints nothing else
+        if stage not in tasks:
+            tasks[stage] = shown.add_task(stage, total=1.0)
+        shown.update(tasks[stage], completed=share)
 
+    try:
         yield report
+    finally:
+        if tasks:
+            shown.stop()
 
 
 def _console(stderr: bool = False) -> Console:

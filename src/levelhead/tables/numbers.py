@@ -316,15 +316,16 @@ def _groupings(decimal: str) -> tuple[str, ...]:
 
 
 def _body(decimal: str, grouping: str) -> str:
-    """The pattern of digits with these marks; a group never begins with a zero."""
-    whole = r"[0-9]+"
-    if grouping:
-        mark = f"[{re.escape(marks(grouping))}]"
-        whole += rf"|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
-        if grouping == ",":
-            whole += r"|[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}"
+    """The pattern of digits with these marks; a group never begins with a zero, nor does it have an exponent."""
     point = re.escape(decimal)
-    return rf"^(?:(?:{whole})(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+    plain = rf"(?:[0-9]+(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    if not grouping:
+        return f"^{plain}$"
+    mark = f"[{re.escape(marks(grouping))}]"
+    whole = rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
+    if grouping == ",":
+        whole += r"|[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}"
+    return rf"^(?:{plain}|(?:{whole})(?:{point}[0-9]*)?)$"
 
 
 def _count(parts: Any, patterns: Sequence[str]) -> int:

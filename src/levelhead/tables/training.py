@@ -286,9 +286,9 @@ def _refuse_few_labels(
     if not len(y):
         raise TableError(f"{path} has a header, but no rows")
     empty, odd = _without_label(column, y)
+    of = f" in {unit}" if unit else ""
     if not np.isfinite(y).any():
         shown = f" ({examples([column.iloc[k] for k in odd[:20]])})" if len(odd) else ""
-        of = f" in {unit}" if unit else ""
         raise TableError(
             f"{path}: column {target!r} contains no numbers{of}{shown}, so it cannot be the target"
         )
@@ -298,8 +298,8 @@ def _refuse_few_labels(
     shown = f", such as {examples([column.iloc[k] for k in odd[:20]])}" if len(odd) else ""
     raise TableError(
         f"{path}: {unusable:,} of {len(y):,} labels in {target!r} cannot be used: {len(empty):,} are missing and "
-        f"{len(odd):,} are not numbers{shown}; --decimal and --thousands say how numbers are written, and "
-        "--allow-missing-labels goes on with the others"
+        f"{len(odd):,} are not numbers{of}{shown}; {'convert labels to one unit, ' if unit else ''}--decimal and "
+        "--thousands say how numbers are written, and --allow-missing-labels goes on with the others"
     )
 
 
