@@ -135,10 +135,12 @@ def peak_of_predicting(model: Path, data: Path, folder: Path) -> float:
 
 @pytest.mark.skipif(not hasattr(resource, "RUSAGE_SELF"), reason="no resource usage on this system")
 def test_predict_streams_in_bounded_memory(quick: Path, tmp_path: Path) -> None:
-    """A table of 36 MB takes no more memory than its first third."""
-    few, many = 60_000, 180_000
-    (tmp_path / "few.csv").write_text("x,note\n" + ("1.5," + "x" * 200 + "\n") * few)
-    (tmp_path / "many.csv").write_text("x,note\n" + ("1.5," + "x" * 200 + "\n") * many)
-    assert (tmp_path / "many.csv").stat().st_size > 35e6
+    """A table of 110 MB takes little more memory than its first third, in which every buffer has been used."""
+    few, many = 180_000, 540_000
+    for name, rows in (("few", few), ("many", many)):
+        (tmp_path / f"{name}.csv").write_text("x,note\n" + ("1.5," + "x" * 200 + "\n") * rows)
+    assert (tmp_path / "many.csv").stat().st_size > 110e6
     small, large = (peak_of_predicting(quick, tmp_path / f"{name}.csv", tmp_path) for name in ("few", "many"))
-    assert large < small + 12  # the rest of the larger one alone has 24 MB
+    assert (
+        large < small + 50
+    )  # the rest of the larger one alone has 74 MB; memory is returned late on a busy machine
