@@ -11,6 +11,7 @@
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
 | `others.csv` | `tables/others.md`, `three_outputs.md`, `assets/others-rmse.svg`, `others-auc.svg` |
 | `floors.csv` | `tables/floors.md` |
+| `beta_bayes.csv` | `tables/beta_bayes.md` |
 | `variance_corrections.csv` | `tables/variance_corrections.md` |
 
 Only the first is required. If an experiment has not been run, its page says so and shows the command that runs it.
@@ -75,6 +76,7 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
         "others": further_pages.others(source, _searched(source)),
         "three_outputs": further_pages.cost(source),
         "floors": further_pages.floors(source, rows),
+        "beta_bayes": further_pages.beta_bayes(source, rows),
     }
     written = [_write(target / "tables" / f"{name}.md", text) for name, text in texts.items()]
     for name, draw in _figures(source, rows, beyond).items():
