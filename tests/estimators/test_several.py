@@ -1,10 +1,11 @@
-"""Several targets: one model for each, the same folds, one audit of all labels."""
+"""Several targets: one model for each or shared layers, the same folds, one audit of all labels."""
 
 import doctest
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import cross_val_score
 
 import levelhead
@@ -64,9 +65,8 @@ def test_all_targets_hold_out_the_same_rows(monkeypatch):
 
     monkeypatch.setattr(GCPRegressor, "fit", spy)
     copies = np.concatenate([X, X[:30]])
-    MultiTargetRegressor(GCPRegressor((4,), max_iter=1, random_state=0)).fit(
-        copies, np.concatenate([Y, -Y[:30]])
-    )
+    small = GCPRegressor((4,), max_iter=1, random_state=0)
+    MultiTargetRegressor(small).fit(copies, np.concatenate([Y, -Y[:30]]))
     first, second = splits
     np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(first[N:], first[:30])  # copies of a row are held out together
@@ -128,9 +128,18 @@ def test_one_target_has_one_dimension():
     assert np.isfinite(cross_val_score(small, X, Y, cv=2)).all()
 
 
+def test_regressors_of_scikit_learn_that_know_their_uncertainty():
+    model = MultiTargetRegressor(BayesianRidge()).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X)[:, 1], BayesianRidge().fit(X, Y[:, 1]).predict(X))
+
+
 def test_what_does_not_fit_is_explained(fitted):
-    with pytest.raises(ValueError, match=r"y has 2 columns; MultiTargetRegressor fits a model to each"):
+    with pytest.raises(ValueError, match=r"y has 2 columns; use MultiTargetRegressor for several targets"):
         QUICK.fit(X, Y)
+    with pytest.raises(ValueError, match=r"y has 1 NaN or infinite labels, the first at row 3, column 1"):
+        MultiTargetRegressor(QUICK).fit(X, np.where(np.arange(2 * N).reshape(N, 2) == 7, np.inf, Y))
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[150, 160\]$"):
+        MultiTargetRegressor(QUICK).fit(X[:150], Y)
     with pytest.raises(ValueError, match=r"y has shape \(160, 3\); needed are labels of shape \(160, 2\)"):
         fitted.audit(X, np.zeros((N, 3)))
     with pytest.raises(KeyError, match="there is no target 'age'; choose one of height, weight"):
