@@ -148,7 +148,7 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
         self, given: Weights, X: Any, labels: FloatArray, missing: NDArray[np.bool_] | None
     ) -> FloatArray | None:
         """Weights of rows, or of labels, checked; 0 for missing labels."""
-        if given is not None and np.ndim(given) == 2:
+        if given is not None and np.asarray(given).ndim == 2:
             weight = check_array(
                 given, dtype=np.float64, ensure_non_negative=True, input_name="sample_weight"
             )
@@ -339,7 +339,8 @@ def _fit_each(
 def _missing(y: Any) -> NDArray[np.bool_] | None:
     """Which labels of several targets are missing; None if all are there, or are not numbers."""
     try:
-        labels = np.asarray(y, dtype=np.float64)
+        given = np.asarray(y)
+        labels = given.astype(np.float64) if given.dtype.kind in "fO" else np.zeros(given.shape)
     except (TypeError, ValueError, OverflowError):
         return None
     missing = np.isnan(labels)

@@ -8,8 +8,10 @@ from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from levelhead import GCPRegressor, MultiTargetRegressor, load, save
+from levelhead import GaussianRegressor, GCPRegressor, MultiTargetRegressor, load, save
+from levelhead.estimators.networks import sharing
 from levelhead.estimators.networks._training import NetworkRegressor
 from levelhead.estimators.registry import REGISTRY
 
@@ -115,15 +117,14 @@ def test_a_missing_label_counts_for_nothing_and_the_rest_of_its_row_counts(share
 
 
 def test_weights_of_labels_are_used():
-    heavy = np.ones((N, 3))
-    heavy[X[:, 0] > 0, 2] = 1e-6
-    model = shared(clone(QUICK).set_params(max_iter=20, contamination=None)).fit(
-        X, np.where(X[:, :1] > 0, 3.0, CLEAN), sample_weight=heavy
-    )
-    right = X[:, 0] > 0.5
-    errors = np.abs(model.predict(X)[right] - CLEAN[right])[:, 2]
-    assert np.median(errors) > 0.1  # the labels of the third target on this side do not count …
-    assert np.median(np.abs(model.predict(X)[right, 0] - 3.0)) < 0.3  # … and those of the first do
+    odd = np.arange(N) % 2 == 1
+    labels, weight = CLEAN[:, [0, 2]].copy(), np.ones((N, 2))
+    labels[odd] += 4.0
+    weight[odd, 1] = 1e-6
+    model = shared(GaussianRegressor((16,), max_iter=60, learning_rate_init=0.01, random_state=0))
+    mean = model.fit(X, labels, sample_weight=weight).predict(X) - CLEAN[:, [0, 2]]
+    assert np.median(mean[:, 0]) == pytest.approx(2.0, abs=1.0)  # between both kinds of labels
+    assert np.median(mean[:, 1]) == pytest.approx(0.0, abs=0.3)  # the odd labels do not count
 
 
 @pytest.mark.parametrize(
@@ -163,6 +164,23 @@ def test_folds_of_the_user():
     same(listed, clone(small).fit(X, Y, cv=cv))
     same(listed, clone(small).fit(X, Y, cv=cv.split(X)))
     assert (by_groups != listed.oof_prediction_.mean).any()
+
+
+def test_rows_with_equal_inputs_are_held_out_together(monkeypatch):
+    seen = []
+    train = sharing._train
+
+    def spy(wanted, rows):
+        seen.append(wanted[0].folds)
+        return train(wanted, rows)
+
+    monkeypatch.setattr(sharing, "_train", spy)
+    copies = np.concatenate([X, X[:30]])
+    shared(clone(QUICK).set_params(max_iter=2)).fit(copies, np.concatenate([Y, Y[:30, [0, 2, 1]]]))
+    first, second = seen
+    assert second is None  # the second phase uses all rows
+    np.testing.assert_array_equal(first.of_row[N:], first.of_row[:30])
+    assert np.bincount(first.of_row).min() > 20
 
 
 def test_few_rows():
@@ -208,3 +226,14 @@ def test_weights_that_cannot_be_used():
         shared().fit(X, Y, sample_weight=-np.ones((N, 3)))
     with pytest.raises(ValueError, match="at least one non-zero"):
         shared().fit(X, Y, sample_weight=np.zeros(N))
+
+
+SKLEARN = list(estimator_checks_generator(shared(GCPRegressor(max_iter=30, random_state=0))))
+
+
+@pytest.mark.filterwarnings("default")  # some checks provoke warnings of scikit-learn on purpose
+@pytest.mark.parametrize(
+    ("estimator", "check"), SKLEARN, ids=[getattr(check, "func", check).__name__ for _, check in SKLEARN]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)

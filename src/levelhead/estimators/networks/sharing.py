@@ -73,10 +73,8 @@ def fit(
         requests = [one for one in wanted if isinstance(one, Training)]
         answers: Sequence[Any] = _train(requests, all_rows) if requests else [None] * len(fits)
         wanted = [_steps.send(one, answer) for one, answer in zip(fits, answers, strict=True)]
-    for model, y in zip(models, Y.T, strict=True):
-        model._row_keys = _preparation.row_keys(
-            values, y, seed
-        )  # an audit of one target knows its labels alone
+    for model, y in zip(models, Y.T, strict=True):  # an audit of one target knows its labels alone
+        model._row_keys = _preparation.row_keys(values, y, seed)
     return models
 
 
@@ -117,7 +115,7 @@ def _arranged(
         rows = _preparation.arrange(X, Y, sample_weight, seed)
         return rows, [rows] * Y.shape[1]
     counts = sample_weight > 0
-    rows = _preparation.arrange(X, Y, counts.any(axis=1).astype(np.float64), seed)
+    rows = _preparation.arrange(X, Y, np.asarray(counts.any(axis=1), dtype=np.float64), seed)
     return rows, [
         replace(rows, index=rows.index[known[rows.index]]).weighted(weight / weight.max())
         for known, weight in zip(counts.T, sample_weight.T, strict=True)
