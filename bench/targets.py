@@ -1,6 +1,7 @@
 """Several targets: networks that share their hidden layers, compared with one network per target.
 
-    python bench/targets.py [--splits 10] [--rows 1000] [--missing 0] [--members 1] [--out bench/results/targets.csv]
+    python bench/targets.py [--splits 10] [--rows 1000] [--missing 0] [--members 1] [--width 64] [--tables NAME ...]
+        [--out FILE]
 
 Targets are columns of public tables in the folder LEVELHEAD_DATA, or simulated. Each split draws training rows,
 replaces a share of the labels of every target on its own by labels of other rows, and tests on clean rows. The table
@@ -89,19 +90,19 @@ def replaced(Y: Array, share: float, rng: np.random.Generator) -> Array:
 
 
 def compared(
-    table: Table, share: float, n_rows: int, missing: float, members: int, rng: np.random.Generator
+    table: Table, share: float, given: argparse.Namespace, rng: np.random.Generator
 ) -> dict[str, float]:
     """Errors and CPU seconds of both kinds of fits on one split."""
     X, Y = table
     order = rng.permutation(len(X))
-    n_rows = min(n_rows, round(0.8 * len(X)))
+    n_rows = min(given.rows, round(0.8 * len(X)))
     train, test = order[:n_rows], order[n_rows : n_rows + TESTED]
     labels, clean = replaced(Y[train], share, rng), Y[test]
-    labels[rng.uniform(size=labels.shape) < missing] = np.nan
+    labels[rng.uniform(size=labels.shape) < given.missing] = np.nan
     result: dict[str, float] = {}
-    for name, shared in (("shared", True), ("separate", False)):
-        base = GCPRegressor(n_members=members, random_state=0, n_jobs=1)
-        model = MultiTargetRegressor(base, shared_trunk=shared)
+    for name, width in (("shared", given.width), ("separate", 64)):
+        base = GCPRegressor((width, width), n_members=given.members, random_state=0, n_jobs=1)
+        model = MultiTargetRegressor(base, shared_trunk=name == "shared")
         began = time.process_time()
         model.fit(X.iloc[train], labels)
         result[f"{name} seconds"] = time.process_time() - began
@@ -141,15 +142,20 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--missing", type=float, default=0.0)
     parser.add_argument("--members", type=int, default=1)
+    parser.add_argument("--width", type=int, default=64, help="of the hidden layers that targets share")
+    parser.add_argument("--tables", nargs="*", default=[""], help="first letters of the tables to use")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     runs = []
     for name, make in TABLES.items():
+        if not name.startswith(tuple(given.tables)):
+            continue
         for share in SHARES:
             for split in range(given.splits):
                 rng = np.random.default_rng(split)
-                result = compared(make(rng), share, given.rows, given.missing, given.members, rng)
-                runs.append({"table": name, "share": share, "split": split, **result})
+                result = compared(make(rng), share, given, rng)
+                settings = {key: vars(given)[key] for key in ("rows", "missing", "members", "width")}
+                runs.append({"table": name, "share": share, "split": split, **settings, **result})
                 if given.out is not None:
                     pd.DataFrame(runs).to_csv(given.out, index=False)
         print(summary(pd.DataFrame(runs)).tail(len(SHARES)).to_string(index=False), flush=True)

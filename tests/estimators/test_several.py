@@ -146,6 +146,8 @@ def test_what_does_not_fit_is_explained(fitted):
         fitted.predict_dist(X)["age"]
     with pytest.raises(ValueError, match="y has shape"):
         MultiPrediction((Prediction([0.0], [1.0]),), ("y",)).logpdf([1.0])
+    with pytest.raises(ValueError, match="y has several columns named 'a'; give each target a name"):
+        MultiTargetRegressor(QUICK).fit(X, pd.DataFrame(Y, columns=["a", "a"]))
     with pytest.raises(ValueError, match="requires y to be passed"):
         MultiTargetRegressor(QUICK).fit(X, None)
     assert MultiTargetRegressor().estimator is None

@@ -350,7 +350,11 @@ def _missing(y: Any) -> NDArray[np.bool_] | None:
 def target_names(y: Any) -> list[str]:
     """Names of the targets: columns of a frame, or numbers from 1."""
     if hasattr(y, "columns"):
-        return [str(name) for name in y.columns]
+        names = [str(name) for name in y.columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"y has several columns named {twice!r}; give each target a name of its own")
+        return names
     shape = np.asarray(y).shape
     n_targets = shape[1] if len(shape) == 2 else 1
     return [f"target {k + 1}" for k in range(n_targets)]

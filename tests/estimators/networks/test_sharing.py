@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import levelhead
 from levelhead import GaussianRegressor, GCPRegressor, MultiTargetRegressor, load, save
 from levelhead.estimators.networks import sharing
 from levelhead.estimators.networks._training import NetworkRegressor
@@ -65,6 +66,24 @@ def test_a_wrong_label_of_one_target_is_flagged_there_alone(fitted):
     oof = fitted.estimators_[1].oof_prediction_
     np.testing.assert_array_equal(fitted.estimators_[1]._unseen(X, Y[:, 1]).mean, oof.mean)
     assert (oof.mean != fitted.predict(X)[:, 1]).all()
+
+
+def test_levelhead_audit_fits_the_targets_together(monkeypatch):
+    calls = []
+    train = sharing._train
+    monkeypatch.setattr(sharing, "_train", lambda *given: calls.append(given) or train(*given))
+    coded = Y.copy()
+    coded[40:60, 1] = -999.0  # a code for missing labels
+    frame = pd.DataFrame(X, columns=["a", "b"], index=[f"row {k}" for k in range(N)])
+    verdict = levelhead.audit(frame, pd.DataFrame(coded, columns=["low", "high", "power"]), shared())
+    assert len(calls) == 2
+    (first, _), _ = calls
+    assert set(range(40, 60)).isdisjoint(first[1].data.rows.index)
+    assert {(7, "low"), (11, "high")} <= set(verdict.issues)
+    assert verdict["high"].is_code[40:60].all()
+    assert verdict.to_frame()["row"].iloc[0] == "row 0"
+    one = levelhead.audit(X, Y[:, 0], shared())
+    np.testing.assert_array_equal(one.p_outlier, levelhead.audit(X, Y[:, 0], QUICK).p_outlier)
 
 
 def test_files(fitted, tmp_path):
