@@ -1,6 +1,7 @@
 """Several targets: one model for each or shared layers, the same folds, one audit of all labels."""
 
 import doctest
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,22 @@ def test_one_audit_names_rows_and_targets(fitted):
     assert fitted.contamination_.shape == (2,)
     assert len(fitted.oof_prediction_) == N
     assert fitted.feature_importances_ == pytest.approx([0.5, 0.5], abs=0.2)
+
+
+def test_notebooks_show_tables(fitted):
+    page = ElementTree.fromstring(f"<div>{fitted.predict_dist(X)._repr_html_()}</div>")
+    assert [cell.text for cell in page.iter("th")][:3] == ["row", "height mean", "height std"]
+    assert page.findtext(".//caption") == "Prediction of 160 rows, 2 targets"
+    assert page.findtext("p") == "… 152 more"
+    verdict = fitted.audit(X, Y)
+    page = ElementTree.fromstring(f"<div>{verdict._repr_html_()}</div>")
+    assert page.findtext("p").startswith("160 rows with 2 targets.")
+    lines = [[cell.text for cell in line][:2] for line in page.iter("tr")][1:]
+    assert lines == [[str(row), target] for row, target in verdict.issues]
+    clean = Audit.from_residuals(Y[:, 0], np.where(np.abs(Y[:, 0]) > 2, Y[:, 0], X[:, 0]), np.full(N, 0.0025))
+    nothing = MultiAudit((clean,), ("<y>",))
+    assert "<table" not in nothing._repr_html_()
+    assert "&lt;y&gt;" in nothing._repr_html_()
 
 
 def test_audit_takes_several_targets():
