@@ -17,6 +17,7 @@ from levelhead import (
     GaussianRegressor,
     GCPBoostingRegressor,
     GCPRegressor,
+    MultiTargetRegressor,
 )
 from levelhead.export import to_onnx
 
@@ -190,7 +191,17 @@ def test_mixed_categories_are_refused(tmp_path):
 
 def test_other_estimators_are_refused(tmp_path):
     model = CleanedRegressor(GaussianRegressor(**NETWORK), auditor=GCPRegressor(**NETWORK), random_state=0)
+    with pytest.raises(TypeError, match=r"one target; give it the model of each target.*estimators_\[0\]"):
+        to_onnx(MultiTargetRegressor(), tmp_path / "no.onnx")
     with pytest.raises(TypeError, match="not CleanedRegressor"):
         to_onnx(model, tmp_path / "model.onnx")
     with pytest.raises(NotFittedError):
         to_onnx(GCPRegressor(), tmp_path / "model.onnx")
+
+
+def test_models_of_targets_that_share_layers(tmp_path):
+    targets = np.column_stack([Y, 3 - Y])
+    model = MultiTargetRegressor(GCPRegressor(**NETWORK), shared_trunk=True).fit(NUMBERS, targets)
+    for k, part in enumerate(model.estimators_):
+        mean = run(to_onnx(part, tmp_path / f"{k}.onnx"), NUMBERS)[0]
+        np.testing.assert_allclose(mean, model.predict(NUMBERS)[:, k], rtol=1e-4, atol=1e-4)

@@ -16,7 +16,7 @@ pytestmark = [
 ]
 
 import levelhead
-from levelhead import GCPRegressor, tabular_pipeline
+from levelhead import GCPRegressor, MultiTargetRegressor, tabular_pipeline
 from levelhead import mlflow as flavor
 from levelhead.persistence import ModelFileError
 
@@ -70,6 +70,17 @@ def test_a_model_of_arrays_takes_frames_and_arrays(flats, tmp_path):
     wrapped = flavor.PredictionModel(model)
     assert_allclose(wrapped.predict(X)["mean"], model.predict(X))
     assert_allclose(wrapped.predict(flats[0][["area"]])["mean"], model.predict(X))
+
+
+def test_several_targets_have_columns_of_their_own(flats, tmp_path):
+    X, y = flats
+    targets = pd.DataFrame({"cold": y, "warm": y + 80})
+    model = MultiTargetRegressor(GCPRegressor(max_iter=5, random_state=0), shared_trunk=True).fit(X, targets)
+    flavor.save_model(model, tmp_path / "folder", input_example=X.head(3))
+    answer = mlflow.pyfunc.load_model(str(tmp_path / "folder")).predict(X, params={"coverage": 0.8})
+    assert list(answer)[:5] == ["cold mean", "cold std", "cold lower", "cold upper", "warm mean"]
+    assert_allclose(answer["warm mean"], model.predict(X)[:, 1])
+    assert_allclose(answer["cold upper"], model.predict_interval(X, 0.8).upper[:, 0])
 
 
 def test_what_means_nothing_is_refused(model, flats, tmp_path):

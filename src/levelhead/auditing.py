@@ -30,7 +30,7 @@ from levelhead.audits.audit import JudgedScale
 from levelhead.audits.dependence import find_dependence, shared_levels, time_order
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
-from levelhead.estimators.several import target_names
+from levelhead.estimators.several import MultiTargetRegressor, target_names
 from levelhead.metrics.composition import inside, on_increasing_scale
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.tables.encoding import frames
@@ -79,7 +79,8 @@ def audit(
         Labels to check. Several targets are judged one by one.
     estimator : estimator, pipeline or {"network", "trees", "auto"}, default=None
         A levelhead estimator, or a pipeline, search or `TransformedTargetRegressor` with one; it is cloned, not
-        changed. A name chooses one with `n_members` members. By default "auto", as on the command line.
+        changed. A name chooses one with `n_members` members. By default "auto", as on the command line. For several
+        targets, each has a model of its own; a `MultiTargetRegressor` fits them together.
     false_alarm_rate : float, default=0.05
         Largest expected share of clean labels among the flagged ones.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -122,11 +123,16 @@ def audit(
     """
     settings: dict[str, Any] = {"n_members": n_members, "random_state": random_state, "n_jobs": n_jobs}
     shape = np.asarray(y).shape
-    if len(shape) == 2 and shape[1] > 1:
+    several = len(shape) == 2 and shape[1] > 1
+    if several and isinstance(estimator, MultiTargetRegressor):
+        return _audit_together(X, y, estimator, false_alarm_rate, sample_weight, groups, cv)
+    if several:
         options = {"sample_weight": sample_weight, "groups": groups, "cv": cv, **settings}
         options |= {"false_alarm_rate": false_alarm_rate, "target_transform": target_transform}
         names, labels = target_names(y), np.asarray(y)
         return MultiAudit(tuple(audit(X, column, estimator, **options) for column in labels.T), tuple(names))
+    if isinstance(estimator, MultiTargetRegressor):
+        estimator = estimator.estimator
     if estimator is None or isinstance(estimator, str):
         kind: Any = estimator or "auto"
         model = make(kind, target_transform=target_transform, **settings)
@@ -140,6 +146,27 @@ def audit(
     check_rows = groups is None and cv is None
     result = judge(model, X, y, false_alarm_rate, check_rows=check_rows, groups=groups)
     return result.with_remarks(*about_groups)
+
+
+def _audit_together(
+    X: Any,
+    y: ArrayLike,
+    estimator: MultiTargetRegressor,
+    false_alarm_rate: float,
+    sample_weight: Any,
+    groups: Any,
+    cv: Any,
+) -> MultiAudit:
+    """Fit the models of several targets together, without codes for missing labels, and judge each label."""
+    labels = np.asarray(y)
+    measured = np.stack([np.where(_is_measurement(column), column, np.nan) for column in labels.T], axis=1)
+    together = clone(estimator).fit(X, measured, sample_weight, groups=groups, cv=cv)
+    check_rows = groups is None and cv is None
+    audits = (
+        judge(part, X, column, false_alarm_rate, check_rows=check_rows, groups=groups)
+        for part, column in zip(together.estimators_, labels.T, strict=True)
+    )
+    return MultiAudit(tuple(audits), tuple(target_names(y)))
 
 
 def groups_in_table(

@@ -17,6 +17,7 @@ from levelhead import __version__
 from levelhead._extras import missing
 from levelhead.metrics import predict_dist
 from levelhead.persistence import ModelFileError, load, save
+from levelhead.prediction import MultiPrediction
 
 try:
     import mlflow
@@ -57,7 +58,8 @@ class PredictionModel:
         Returns
         -------
         DataFrame
-            The columns mean, std, lower and upper, with the index of the inputs.
+            The columns mean, std, lower and upper, with the index of the inputs; for several targets, with the name of
+            the target in front, such as "height mean".
 
         Raises
         ------
@@ -71,12 +73,15 @@ class PredictionModel:
         by_name = hasattr(self.estimator, "feature_names_in_") or hasattr(self.estimator, "named_steps")
         is_frame = isinstance(model_input, pd.DataFrame)
         inputs = model_input.to_numpy() if is_frame and not by_name else model_input
-        prediction = predict_dist(self.estimator, inputs)
-        lower, upper = prediction.interval(options["coverage"])
-        return pd.DataFrame(
-            {"mean": prediction.mean, "std": prediction.std, "lower": lower, "upper": upper},
-            index=model_input.index if is_frame else None,
-        )
+        prediction: Any = predict_dist(self.estimator, inputs)
+        several = isinstance(prediction, MultiPrediction)
+        named = zip(prediction.targets, prediction, strict=True) if several else [("", prediction)]
+        columns: dict[str, Any] = {}
+        for name, one in named:
+            lower, upper = one.interval(options["coverage"])
+            parts = {"mean": one.mean, "std": one.std, "lower": lower, "upper": upper}
+            columns |= {f"{name} {part}".strip(): values for part, values in parts.items()}
+        return pd.DataFrame(columns, index=model_input.index if is_frame else None)
 
 
 def save_model(

@@ -300,8 +300,15 @@ class TestTrouble:
             train(small, quick, [job], **data)
 
     def test_calls_that_cannot_be_done(self, data, small, quick):
-        with pytest.raises(ValueError, match="gaussian needs 2 outputs, the architecture has 4"):
+        three = Architecture(3, (5,), 3)
+        with pytest.raises(
+            ValueError, match="gaussian needs 2 outputs for each target, the architecture has 3"
+        ):
+            train(three, replace(quick, objective=engine.gaussian()), [Job()], **data)
+        with pytest.raises(ValueError, match=r"y has shape \(60,\); the outputs are those of 2 targets"):
             train(small, replace(quick, objective=engine.gaussian()), [Job()], **data)
+        with pytest.raises(ValueError, match=r"X has 60 rows, sample_weight has shape \(60, 2\)"):
+            train(small, quick, [Job(sample_weight=np.ones((60, 2)))], **data)
         with pytest.raises(ValueError, match=r"X has 60 rows, y has shape \(59,\)"):
             train(small, quick, [Job()], X=data["X"], y=data["y"][:-1])
         with pytest.raises(ValueError, match="give X and y"):

@@ -1,10 +1,12 @@
-"""Several targets: one model for each, the same folds, one audit of all labels."""
+"""Several targets: one model for each or shared layers, the same folds, one audit of all labels."""
 
 import doctest
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import cross_val_score
 
 import levelhead
@@ -64,9 +66,8 @@ def test_all_targets_hold_out_the_same_rows(monkeypatch):
 
     monkeypatch.setattr(GCPRegressor, "fit", spy)
     copies = np.concatenate([X, X[:30]])
-    MultiTargetRegressor(GCPRegressor((4,), max_iter=1, random_state=0)).fit(
-        copies, np.concatenate([Y, -Y[:30]])
-    )
+    small = GCPRegressor((4,), max_iter=1, random_state=0)
+    MultiTargetRegressor(small).fit(copies, np.concatenate([Y, -Y[:30]]))
     first, second = splits
     np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(first[N:], first[:30])  # copies of a row are held out together
@@ -95,6 +96,22 @@ def test_one_audit_names_rows_and_targets(fitted):
     assert fitted.contamination_.shape == (2,)
     assert len(fitted.oof_prediction_) == N
     assert fitted.feature_importances_ == pytest.approx([0.5, 0.5], abs=0.2)
+
+
+def test_notebooks_show_tables(fitted):
+    page = ElementTree.fromstring(f"<div>{fitted.predict_dist(X)._repr_html_()}</div>")
+    assert [cell.text for cell in page.iter("th")][:3] == ["row", "height mean", "height std"]
+    assert page.findtext(".//caption") == "Prediction of 160 rows, 2 targets"
+    assert page.findtext("p") == "… 152 more"
+    verdict = fitted.audit(X, Y)
+    page = ElementTree.fromstring(f"<div>{verdict._repr_html_()}</div>")
+    assert page.findtext("p").startswith("160 rows with 2 targets.")
+    lines = [[cell.text for cell in line][:2] for line in page.iter("tr")][1:]
+    assert lines == [[str(row), target] for row, target in verdict.issues]
+    clean = Audit.from_residuals(Y[:, 0], np.where(np.abs(Y[:, 0]) > 2, Y[:, 0], X[:, 0]), np.full(N, 0.0025))
+    nothing = MultiAudit((clean,), ("<y>",))
+    assert "<table" not in nothing._repr_html_()
+    assert "&lt;y&gt;" in nothing._repr_html_()
 
 
 def test_audit_takes_several_targets():
@@ -128,15 +145,26 @@ def test_one_target_has_one_dimension():
     assert np.isfinite(cross_val_score(small, X, Y, cv=2)).all()
 
 
+def test_regressors_of_scikit_learn_that_know_their_uncertainty():
+    model = MultiTargetRegressor(BayesianRidge()).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X)[:, 1], BayesianRidge().fit(X, Y[:, 1]).predict(X))
+
+
 def test_what_does_not_fit_is_explained(fitted):
-    with pytest.raises(ValueError, match=r"y has 2 columns; MultiTargetRegressor fits a model to each"):
+    with pytest.raises(ValueError, match=r"y has 2 columns; use MultiTargetRegressor for several targets"):
         QUICK.fit(X, Y)
+    with pytest.raises(ValueError, match=r"y has 1 NaN or infinite labels, the first at row 3, column 1"):
+        MultiTargetRegressor(QUICK).fit(X, np.where(np.arange(2 * N).reshape(N, 2) == 7, np.inf, Y))
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[150, 160\]$"):
+        MultiTargetRegressor(QUICK).fit(X[:150], Y)
     with pytest.raises(ValueError, match=r"y has shape \(160, 3\); needed are labels of shape \(160, 2\)"):
         fitted.audit(X, np.zeros((N, 3)))
     with pytest.raises(KeyError, match="there is no target 'age'; choose one of height, weight"):
         fitted.predict_dist(X)["age"]
     with pytest.raises(ValueError, match="y has shape"):
         MultiPrediction((Prediction([0.0], [1.0]),), ("y",)).logpdf([1.0])
+    with pytest.raises(ValueError, match="y has several columns named 'a'; give each target a name"):
+        MultiTargetRegressor(QUICK).fit(X, pd.DataFrame(Y, columns=["a", "a"]))
     with pytest.raises(ValueError, match="requires y to be passed"):
         MultiTargetRegressor(QUICK).fit(X, None)
     assert MultiTargetRegressor().estimator is None

@@ -86,6 +86,22 @@ def test_missing_values(cell: str, written: Write) -> None:
     assert table.remarks == ("y: left out 1 row without a label: row 3",)
 
 
+def test_labels_that_are_classes_are_remarked(written: Write) -> None:
+    table = training_table(written("x,y\n" + "".join(f"{k},{k % 3 == 0}\n" for k in range(40))), "y")
+    (remark,) = table.remarks
+    assert remark.startswith("y: only two different labels, 0 and 1; if they stand for classes")
+    assert table.y.sum() == 14
+    assert not training_table(written("x,y\n" + "".join(f"{k},{k % 3}\n" for k in range(40))), "y").remarks
+
+
+def test_a_column_without_a_name_that_counts_the_rows_is_not_a_feature(written: Write) -> None:
+    path = written("x,,y\n" + "".join(f"{k % 7},{k + 1},{k % 11}\n" for k in range(40)))
+    table = training_table(path, "y")
+    assert table.remarks == ("a column has no name; it is called 'Unnamed: 1' here",)
+    assert list(table.X.columns) == ["x"]
+    assert any("Unnamed: 1: not used as a feature" in finding.text for finding in table.quality)
+
+
 def test_the_letters_of_windows_are_read(written: Write) -> None:
     table = training_table(written("preis,art,y\n1,€ – „gut“,3\n2,Œuvre,4\n", encoding="cp1252"), "y")
     assert table.X["art"].tolist() == ["€ – „gut“", "Œuvre"]

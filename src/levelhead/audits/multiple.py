@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
 from levelhead.audits.audit import Audit, flagged_in_words
+from levelhead.audits.html import multi_audit_html
 from levelhead.prediction.display import make_frame
 from levelhead.prediction.multiple import place_of
 
@@ -114,6 +115,9 @@ class MultiAudit:
 
     def __len__(self) -> int:
         return len(self.audits[0])
+
+    def _repr_html_(self) -> str:
+        return multi_audit_html(self)
 
     def __repr__(self) -> str:
         return self.summary()

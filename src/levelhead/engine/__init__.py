@@ -32,6 +32,7 @@ from levelhead.engine.objectives import (
     gcp,
     gcp_direct,
 )
+from levelhead.engine.sharing import join, split
 from levelhead.engine.training import Diverged, Interrupted, Progress, loss_and_gradient, train
 from levelhead.engine.variational import draw
 
@@ -58,6 +59,8 @@ __all__ = [
     "gaussian",
     "gcp",
     "gcp_direct",
+    "join",
     "loss_and_gradient",
+    "split",
     "train",
 ]

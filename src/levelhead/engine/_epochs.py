@@ -39,34 +39,53 @@ _TINY = F(1e-35)
 
 @part
 def _load(net: Net, data: Data, rows: Rows, start: int, n: int, work: Buffers) -> None:
-    """Copy n rows, named by rows[start:], to the workspace."""
+    """Copy the inputs of n rows, named by rows[start:], to the workspace."""
     ld = net.table[0, LD_IN]
     for i in range(n):
         row = rows[start + i]
-        work.labels[i] = data.y[row]
         for k in range(data.X.shape[1]):
             work.acts[i * ld + k] = data.X[row, k]
 
 
-@part
-def _losses(settings: Settings, n: int, work: Buffers) -> None:
-    # Whole vectors of samples; results beyond n are not used.
-    code, constants = settings.objective, settings.constants
-    sample_losses(code, constants, work.labels, whole_vectors(n), work.out, work.values, work.grad)
+@inline
+def _per_target(net: Net, data: Data) -> int:
+    """Outputs of one target; those of the first target come first."""
+    return net.n_trunks * net.per_trunk // data.n_targets
 
 
 @part
-def _weigh(net: Net, data: Data, rows: Rows, start: int, n: int, batch: int, work: Buffers) -> float:
-    """Sum of weight times loss; the gradients become those of the mean over the minibatch, and 0 beyond it."""
-    n_full, n_outputs = whole_vectors(n), net.n_trunks * net.per_trunk
+def _losses(
+    net: Net, settings: Settings, data: Data, rows: Rows, start: int, n: int, target: int, work: Buffers
+) -> None:
+    """Losses of the labels of one target, and the gradient of its outputs."""
     for i in range(n):
-        share = data.weight[rows[start + i]] if len(data.weight) > 0 else _ONE
+        work.labels[i] = data.y[rows[start + i] * data.n_targets + target]
+    size = _per_target(net, data) * BLOCK
+    first, last = target * size, (target + 1) * size
+    # Whole vectors of samples; results beyond n are not used.
+    code, constants, n_full = settings.objective, settings.constants, whole_vectors(n)
+    sample_losses(
+        code, constants, work.labels, n_full, work.out[first:last], work.values, work.grad[first:last]
+    )
+
+
+@part
+def _weigh(
+    net: Net, data: Data, rows: Rows, start: int, n: int, batch: int, target: int, work: Buffers
+) -> float:
+    """Sum of weight times loss; the gradients become those of the mean over the minibatch, and 0 beyond it."""
+    n_full, n_outputs = whole_vectors(n), _per_target(net, data)
+    first = target * n_outputs
+    for i in range(n):
+        share = _ONE
+        if len(data.weight) > 0:
+            share = data.weight[rows[start + i] * data.n_targets + target]
         work.values[i] *= share
-        for q in range(n_outputs):
+        for q in range(first, first + n_outputs):
             work.grad[q * BLOCK + i] *= share / F(batch)
     for i in range(n, n_full):
         work.values[i] = _ZERO
-        for q in range(n_outputs):
+        for q in range(first, first + n_outputs):
             work.grad[q * BLOCK + i] = _ZERO
     lane_sum(work.values, 0, work.values, 0, n_full)
     return np.float64(work.values[0])
@@ -104,8 +123,10 @@ def batch_gradient(
         _load(net, data, rows, first, n_here, work)
         block_key = _random.at(key, np.uint64(block))
         forward_block(net, w, n_here, work, np.uint32(settings.threshold), scale, block_key)
-        _losses(settings, n_here, work)
-        team.sums[block] = _weigh(net, data, rows, first, n_here, n, work)
+        team.sums[block] = 0.0
+        for target in range(data.n_targets):
+            _losses(net, settings, data, rows, first, n_here, target, work)
+            team.sums[block] += _weigh(net, data, rows, first, n_here, n, target, work)
         decay = F(2 * settings.penalty) if block == 0 else _ZERO
         backward_block(net, w, n_here, work, g, block * size, decay)
     barrier(team.gate, team.size)
@@ -237,7 +258,7 @@ def _ordered(x: F) -> np.int64:
 
 
 @leaf
-def _fenced_mean(losses: Float32, held: Rows, weight: Float32) -> float:
+def _fenced_mean(losses: Float32, held: Rows, weight: Float32, target: int, n_targets: int) -> float:
     """Weighted mean of losses, each capped at q₇₅ + 1.5 (q₇₅ − q₂₅), so that wrong labels cannot dominate it."""
     n = len(held)
     low = _order_statistic(losses, n, (n - 1) // 4)
@@ -245,7 +266,7 @@ def _fenced_mean(losses: Float32, held: Rows, weight: Float32) -> float:
     fence = high + F(1.5) * (high - low)
     total, whole = np.float64(0), np.float64(0)
     for i in range(n):
-        share = weight[held[i]] if len(weight) > 0 else _ONE
+        share = weight[held[i] * n_targets + target] if len(weight) > 0 else _ONE
         total += share * (fence if losses[i] > fence else losses[i])
         whole += share
     return total / whole
@@ -256,14 +277,19 @@ def _score(
     net: Net, settings: Settings, data: Data, held: Rows, w: Float32, work: Buffers, space: Workspace
 ) -> float:
     """The robust score of the held-out rows, see `Stopping`."""
-    for start in range(0, len(held), BLOCK):
-        n = min(BLOCK, len(held) - start)
+    n_held, n_targets, total = len(held), data.n_targets, 0.0
+    for start in range(0, n_held, BLOCK):
+        n = min(BLOCK, n_held - start)
         _load(net, data, held, start, n, work)
         forward_block(net, w, n, work, np.uint32(0), _ONE, np.uint64(0))
-        _losses(settings, n, work)
-        for i in range(n):
-            space.losses[start + i] = work.values[i]
-    return _fenced_mean(space.losses, held, data.weight)
+        for target in range(n_targets):
+            _losses(net, settings, data, held, start, n, target, work)
+            for i in range(n):
+                space.losses[target * n_held + start + i] = work.values[i]
+    for target in range(n_targets):
+        own = space.losses[target * n_held : (target + 1) * n_held]
+        total += _fenced_mean(own, held, data.weight, target, n_targets)
+    return total
 
 
 @leaf

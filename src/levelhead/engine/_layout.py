@@ -58,6 +58,11 @@ class Layout(NamedTuple):
         """Padded weights of the whole network."""
         return self.net.n_trunks * self.net.trunk_size
 
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of the whole network."""
+        return self.net.n_trunks * self.net.per_trunk
+
     def pack(self, flat: Float32) -> Float32:
         """Public vector → padded vector."""
         (full,) = room(self.size)
@@ -69,7 +74,7 @@ class Layout(NamedTuple):
         net, rows = self.net, min(batch, BLOCK)
         inputs = int(net.table[0, ACT])
         stride = (net.act_size - inputs) * rows + LANES  # a power of 2 apart, trunks would share cache lines
-        outs = max(MAX_OUTPUTS, net.n_trunks * net.per_trunk) * BLOCK
+        outs = max(MAX_OUTPUTS, self.n_outputs) * BLOCK
         acts = inputs * rows + net.n_trunks * stride
         arrays = room(acts, acts, outs, outs, 2 * net.width * rows, BLOCK, BLOCK, 1)
         arrays[-1][0] = 1

@@ -13,11 +13,12 @@ from levelhead.engine.descriptions import OPTIMIZERS, SCHEDULES, Recipe, Stoppin
 
 
 class Data(NamedTuple):
-    """Rows that networks train on."""
+    """Rows that networks train on; labels and weights of target t of row i are at i·n_targets + t."""
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray  # empty: all 1
+    n_targets: int
 
 
 class Settings(NamedTuple):
@@ -68,7 +69,7 @@ class Workspace(NamedTuple):
     """What a thread needs beyond `Buffers`; the fields of variational networks are empty for others."""
 
     g: np.ndarray  # gradients of the blocks of a minibatch
-    losses: np.ndarray  # of the held-out rows
+    losses: np.ndarray  # of the held-out rows, one target after the other
     live: np.ndarray  # 1 at weights, 0 at padding
     noise: np.ndarray
     drawn: np.ndarray
@@ -81,7 +82,7 @@ RUNNING, STOPPED, DIVERGED = range(3)
 
 
 def workspace(plan: Layout, batch: int, n_held: int, variational: bool) -> Workspace:
-    """Room for minibatches of a size, and for the samples of a variational network."""
+    """Room for minibatches of a size, losses of held-out labels, and samples of a variational network."""
     n_gradients = max(n_blocks(batch), 2 if variational else 1)
     own = plan.size if variational else 0
     sizes = (n_gradients * plan.size, n_held, own, own, own, 2 * own)

@@ -32,6 +32,7 @@ from levelhead.engine._team import Team, team
 from levelhead.engine._types import Rows
 from levelhead.engine.descriptions import Architecture, Job, Network, OptimizerState, Recipe, Stopping
 from levelhead.engine.networks import as_matrix, one_type
+from levelhead.engine.objectives import Objective
 
 
 class Space:
@@ -42,22 +43,45 @@ class Space:
     ) -> None:
         batch = min(recipe.batch_size, n_rows)
         self.buffers = plan.buffers(batch if n_held == 0 else BLOCK)
-        self.rest = shared or workspace(plan, batch, n_held, recipe.variational is not None)
+        n_labels = n_held * plan.n_outputs // recipe.objective.n_outputs
+        self.rest = shared or workspace(plan, batch, n_labels, recipe.variational is not None)
         self.mixed = np.empty(n_rows, dtype=np.int64)
 
 
+def count_targets(architecture: Architecture, objective: Objective) -> int:
+    """How many targets the outputs of a network describe; refuse an architecture that does not fit the loss."""
+    n_targets, left = divmod(architecture.n_outputs, objective.n_outputs)
+    if left or not n_targets:
+        raise ValueError(
+            f"{objective.name} needs {objective.n_outputs} outputs for each target, the architecture has "
+            f"{architecture.n_outputs}"
+        )
+    return n_targets
+
+
 def data_of(
-    X: ArrayLike | None, y: ArrayLike | None, weight: ArrayLike | None, architecture: Architecture, whose: str
+    X: ArrayLike | None,
+    y: ArrayLike | None,
+    weight: ArrayLike | None,
+    architecture: Architecture,
+    n_targets: int,
+    whose: str,
 ) -> Data:
     """Check data and bring them into the form that the kernels read."""
     if X is None or y is None:
         raise ValueError(f"{whose}: give X and y, in the job or in the call")
     X = as_matrix(X, architecture.n_features)
-    y = one_type(np.ascontiguousarray(y, dtype=np.float32))
+    y = np.ascontiguousarray(y, dtype=np.float32)
     weight = np.empty(0, np.float32) if weight is None else np.ascontiguousarray(weight, dtype=np.float32)
-    if y.shape != (len(X),) or weight.shape not in ((0,), y.shape):
-        raise ValueError(f"{whose}: X has {len(X)} rows, y has shape {y.shape}, sample_weight {weight.shape}")
-    return Data(X, y, one_type(weight))
+    of_rows, of_labels = (len(X),), (len(X), n_targets)
+    if y.shape != of_labels and (n_targets > 1 or y.shape != of_rows):
+        needed = f"; the outputs are those of {n_targets} targets" if n_targets > 1 else ""
+        raise ValueError(f"{whose}: X has {len(X)} rows, y has shape {y.shape}{needed}")
+    if weight.shape not in ((0,), of_rows, of_labels):
+        raise ValueError(f"{whose}: X has {len(X)} rows, sample_weight has shape {weight.shape}")
+    if weight.shape == of_rows:
+        weight = np.repeat(weight, n_targets)
+    return Data(X, one_type(y.ravel()), one_type(weight.ravel()), n_targets)
 
 
 class Common(NamedTuple):
@@ -67,6 +91,7 @@ class Common(NamedTuple):
     plan: Layout
     recipe: Recipe
     stopping: Stopping | None
+    n_targets: int
     data: Data | None
     every_row: np.ndarray
 
@@ -78,7 +103,7 @@ class Run:
         self.common, self.job, self.place = common, job, place
         name = f"job {place}"
         self.data = _own_data(common, job, name)
-        n = len(self.data.y)
+        n = len(self.data.X)
         if job.rows is not None:
             self.rows = _indices(job.rows, n, f"{name}: rows")
         else:
@@ -191,11 +216,12 @@ class Run:
     def reason(self) -> str:
         """The probable reason for divergence, and what to do."""
         used = np.concatenate([self.rows, self.held])
-        for name, values in (("X", self.data.X), ("y", self.data.y), ("sample_weight", self.data.weight)):
+        labels, weight = (part.reshape(-1, self.data.n_targets) for part in self.data[1:3])
+        for name, values in (("X", self.data.X), ("y", labels), ("sample_weight", weight)):
             if len(values) and not np.isfinite(values[used]).all():
-                at = used[~np.isfinite(values[used]).reshape(len(used), -1).all(axis=1)][0]
+                at = used[~np.isfinite(values[used]).all(axis=1)][0]
                 return f"{name} is not finite at row {at}; remove or fix it"
-        largest = max(float(np.abs(self.data.X[used]).max()), float(np.abs(self.data.y[used]).max()))
+        largest = max(float(np.abs(self.data.X[used]).max()), float(np.abs(labels[used]).max()))
         return (
             f"the largest number in its data is {largest:.3g}, "
             f"the learning rate {self.common.recipe.learning_rate:g}; "
@@ -207,12 +233,13 @@ def _own_data(common: Common, job: Job, name: str) -> Data:
     """The data of a job: a job with its own X shares nothing; otherwise missing parts are those of the call."""
     shared = common.data
     if job.X is not None or shared is None:
-        return data_of(job.X, job.y, job.sample_weight, common.architecture, name)
+        return data_of(job.X, job.y, job.sample_weight, common.architecture, common.n_targets, name)
     if job.y is None and job.sample_weight is None:
         return shared
-    y = shared.y if job.y is None else job.y
-    weight = shared.weight if job.sample_weight is None else job.sample_weight
-    return data_of(shared.X, y, weight if len(weight) else None, common.architecture, name)
+    y, weight = (part.reshape(-1, common.n_targets) for part in shared[1:3])
+    y = y if job.y is None else job.y
+    weight = weight if job.sample_weight is None else job.sample_weight
+    return data_of(shared.X, y, weight if len(weight) else None, common.architecture, common.n_targets, name)
 
 
 def _indices(given: ArrayLike, n: int, name: str) -> Rows:

@@ -31,7 +31,7 @@ class Architecture:
     hidden : tuple of int
         Sizes of the hidden layers, first to last; may be empty.
     n_outputs : int
-        Number of outputs.
+        Number of outputs, of all targets together.
     shared_trunk : bool, default=False
         Whether all outputs share one stack of hidden layers. The paper uses a separate stack for each output.
     activation : {"relu", "tanh", "silu"}, default="relu"
@@ -176,8 +176,8 @@ class Stopping:
 
     The score is the mean loss of the held-out rows, without dropout. The loss of each row is capped at Tukey's upper
     fence q₇₅ + 1.5 (q₇₅ − q₂₅) of all of them, so that wrong labels among the held-out rows (up to a quarter) cannot
-    decide it. The weights of the best epoch are restored. The state of the optimiser stays that of the last epoch, in
-    case the training is continued.
+    decide it. With several targets, it is the sum of their scores. The weights of the best epoch are restored. The
+    state of the optimiser stays that of the last epoch, in case the training is continued.
 
     Parameters
     ----------
@@ -360,9 +360,9 @@ class Job:
     X : ndarray of float32, of shape (n_samples, n_features), default=None
         Inputs of this job. By default those given to `train`, which are shared, not copied. A job with its own X uses
         none of the shared data.
-    y : ndarray of float32, of shape (n_samples,), default=None
+    y : ndarray of float32, of shape (n_samples,) or (n_samples, n_targets), default=None
         Labels of this job. By default those given to `train`.
-    sample_weight : ndarray of float32, of shape (n_samples,), default=None
+    sample_weight : ndarray of float32, of shape (n_samples,) or (n_samples, n_targets), default=None
         Weights of this job. By default those given to `train`.
     initial_outputs : tuple of float, default=None
         Outputs of the untrained network at a typical input (biases of the output layer).

@@ -11,7 +11,7 @@ from levelhead.engine._epochs import whole_gradient
 from levelhead.engine._jit import JIT
 from levelhead.engine._layout import layout
 from levelhead.engine._records import STEPS, settings_of, workspace
-from levelhead.engine._runs import Common, Run, Space, data_of
+from levelhead.engine._runs import Common, Run, Space, count_targets, data_of
 from levelhead.engine._simd import n_blocks
 from levelhead.engine._team import team
 from levelhead.engine._types import Float32
@@ -99,9 +99,10 @@ def train(
         The networks to train, each with its random stream, rows and perhaps its own data.
     X : ndarray of float32, of shape (n_samples, n_features), default=None
         Inputs of the jobs that have none. float32 in C order is used without a copy.
-    y : ndarray of float32, of shape (n_samples,), default=None
-        Labels of the jobs that have none.
-    sample_weight : ndarray of float32, of shape (n_samples,), default=None
+    y : ndarray of float32, of shape (n_samples,) or (n_samples, n_targets), default=None
+        Labels of the jobs that have none. With several targets, the network has the outputs of the first target, then
+        those of the second, and so on, and the loss of a row is the sum over its targets.
+    sample_weight : ndarray of float32, of shape (n_samples,) or (n_samples, n_targets), default=None
         Weights of the jobs that have none. The loss of a minibatch is the mean over its rows of weight times loss.
     stopping : Stopping, default=None
         Early stopping, for which every job needs held-out rows.
@@ -124,15 +125,10 @@ def train(
     Interrupted
         After Ctrl-C; it carries the networks as at the end of their last finished block.
     """
-    plan = layout(architecture)
-    if recipe.objective.n_outputs != architecture.n_outputs:
-        raise ValueError(
-            f"{recipe.objective.name} needs {recipe.objective.n_outputs} outputs, the architecture has "
-            f"{architecture.n_outputs}"
-        )
-    shared = None if X is None else data_of(X, y, sample_weight, architecture, "train")
-    every_row = np.arange(0 if shared is None else len(shared.y))
-    common = Common(architecture, plan, recipe, stopping, shared, every_row)
+    plan, n_targets = layout(architecture), count_targets(architecture, recipe.objective)
+    shared = None if X is None else data_of(X, y, sample_weight, architecture, n_targets, "train")
+    every_row = np.arange(0 if shared is None else len(shared.X))
+    common = Common(architecture, plan, recipe, stopping, n_targets, shared, every_row)
     runs = {place: Run(common, job, place) for place, job in enumerate(jobs)}
     return _run_all(runs, callback, cores(n_threads))
 
@@ -159,10 +155,10 @@ def loss_and_gradient(
         Flat weight vector.
     X : ndarray of float32, of shape (n_samples, n_features)
         Inputs.
-    y : ndarray of float32, of shape (n_samples,)
+    y : ndarray of float32, of shape (n_samples,) or (n_samples, n_targets)
         Labels.
-    sample_weight : ndarray of float32, of shape (n_samples,), default=None
-        Weights of the rows.
+    sample_weight : ndarray of float32, of shape (n_samples,) or (n_samples, n_targets), default=None
+        Weights of the rows, or of the labels.
     weight_decay : float, default=0.0
         λ of the penalty λ·Σw².
 
@@ -175,8 +171,9 @@ def loss_and_gradient(
     """
     plan = layout(architecture)
     settings = settings_of(Recipe(objective=objective, weight_decay=weight_decay), None)
-    data = data_of(X, y, sample_weight, architecture, "loss_and_gradient")
-    rows = np.arange(len(data.y))
+    n_targets = count_targets(architecture, objective)
+    data = data_of(X, y, sample_weight, architecture, n_targets, "loss_and_gradient")
+    rows = np.arange(len(data.X))
     g = workspace(plan, len(rows), n_held=0, variational=False).g
     (alone,) = team(1, n_blocks(len(rows)))
     with np.errstate(all="ignore"):

@@ -9,8 +9,8 @@ import numpy as np
 
 
 @contextmanager
-def explained(X: Any, y: Any = None) -> Iterator[None]:
-    """Add the place of the cause to an error about a table, if it can be found."""
+def explained(X: Any, y: Any = None, *, several: bool = False) -> Iterator[None]:
+    """Add the place of the cause to an error about a table, if it can be found; y may have `several` targets or not."""
     _refuse_dates(y)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers, which only serve a test
@@ -21,7 +21,7 @@ def explained(X: Any, y: Any = None) -> Iterator[None]:
         ) from error
     except (TypeError, ValueError) as error:
         named = isinstance(error, TypeError) or str(error).startswith("column ")
-        place = _bad_labels(y) or (None if named else _bad_column(X))
+        place = _bad_labels(y, several) or (None if named else _bad_column(X))
         if (
             place is None
         ):  # scikit-learn's TypeErrors about X are not changed, nor errors that name their column
@@ -43,7 +43,7 @@ def _refuse_dates(y: Any) -> None:
         )
 
 
-def _bad_labels(y: Any) -> str | None:
+def _bad_labels(y: Any, several: bool) -> str | None:
     """How many labels are not finite, and the first of them."""
     if y is None or np.iscomplexobj(y):
         return None
@@ -51,12 +51,13 @@ def _bad_labels(y: Any) -> str | None:
         bad = ~np.isfinite(np.asarray(y, dtype=np.float64))
     except (TypeError, ValueError, OverflowError):
         return "(in y; labels must be real numbers)"
-    if bad.ndim == 2 and bad.shape[1] > 1:
-        return f"(y has {bad.shape[1]} columns; MultiTargetRegressor fits a model to each)"
+    if bad.ndim == 2 and bad.shape[1] > 1 and not several:
+        return f"(y has {bad.shape[1]} columns; use MultiTargetRegressor for several targets)"
     if bad.ndim == 0 or not bad.any():
         return None
-    first = np.argwhere(bad)[0][0]
-    return f"(y has {np.count_nonzero(bad)} NaN or infinite labels, the first at row {first}; remove or fix them)"
+    row, *column = np.argwhere(bad)[0].tolist()
+    place = f"row {row}, column {column[0]}" if several and column else f"row {row}"
+    return f"(y has {np.count_nonzero(bad)} NaN or infinite labels, the first at {place}; remove or fix them)"
 
 
 def _bad_column(X: Any) -> str | None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils.validation import has_fit_parameter
 
 from levelhead.estimators._preparation import Rows
 from levelhead.estimators._types import FloatArray
@@ -54,7 +55,7 @@ class Splitting:
     ----------
     groups : array-like of shape (n_rows,), or None
         Rows with equal entries belong together.
-    cv : int, splitter, iterable or None
+    cv : int, splitter, iterable, Folds or None
         As in scikit-learn; an int is a number of folds.
     """
 
@@ -91,6 +92,17 @@ class Splitting:
             and not hasattr(self.cv, "split")
         )
         return Splitting(groups, None if listed else self.cv)
+
+
+def takes_folds(model: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, has folds: `fit` takes `cv`."""
+    if isinstance(model, BaseSearchCV):
+        return takes_folds(model.estimator)
+    if isinstance(model, TransformedTargetRegressor):
+        return takes_folds(model.regressor)
+    if hasattr(model, "steps"):
+        return takes_folds(model.steps[-1][1])
+    return bool(has_fit_parameter(model, "cv"))
 
 
 def fit_parameters(model: Any, **given: Any) -> dict[str, Any]:
@@ -148,6 +160,8 @@ def time_blocks(time: ArrayLike, n_blocks: int = 20) -> NDArray[np.int64]:
 def assign(rows: Rows, n_folds: int, splitting: Splitting, X: Any, y: FloatArray) -> Folds:
     """Divide the rows into folds: `n_folds` of them, unless the user wants others."""
     cv = splitting.cv
+    if isinstance(cv, Folds):
+        return cv
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
             raise ValueError(f"cv is {cv}; at least two folds are needed")

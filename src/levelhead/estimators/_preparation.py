@@ -113,8 +113,13 @@ class Prepared:
     """Training data in the engine's units."""
 
     X: NDArray[np.float32]
-    y: NDArray[np.float32]
+    y: NDArray[np.float32]  # of shape (rows,), or (rows, targets) for several
     rows: Rows
+
+    @property
+    def n_targets(self) -> int:
+        """Number of targets."""
+        return 1 if self.y.ndim == 1 else int(self.y.shape[1])
 
 
 def arrange(X: NDArray[np.floating], y: FloatArray, sample_weight: FloatArray | None, seed: int) -> Rows:
@@ -207,9 +212,12 @@ def _quantile(values: FloatArray, level: float, weight: NDArray[np.floating] | N
 
 
 def row_keys(X: NDArray[np.floating], y: FloatArray, seed: int) -> NDArray[np.uint64]:
-    """A 64-bit hash of each row, from its content and the seed (the mixing steps of splitmix64)."""
+    """A 64-bit hash of each row, from its content and the seed (the mixing steps of splitmix64).
+
+    y may have several columns.
+    """
     key = np.full(len(y), seed, dtype=np.uint64)
-    for column in (*X.T, y):
+    for column in (*X.T, *y.reshape(len(y), -1).T):
         bits = (column.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 and 0 are one number
         key = (key ^ bits) + np.uint64(0x9E3779B97F4A7C15)
         key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

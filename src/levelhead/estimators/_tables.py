@@ -65,12 +65,21 @@ class CheckedTable:
 
 
 class TrainingTable(NamedTuple):
-    """A table of numbers, codes and days, labels on the scale on which a model learns, and folds."""
+    """A table of numbers, codes and days, labels on the scale on which a model learns, and folds.
+
+    With several targets, a model is also trained on rows without a label of its own, which belong to `all_rows`.
+    """
 
     X: Table
     labels: FloatArray
     rows: Rows
     folds: Folds
+    all_rows: Rows | None = None
+
+    @property
+    def visited(self) -> Rows:
+        """The rows that a model is trained on."""
+        return self.rows if self.all_rows is None else self.all_rows
 
 
 class TableReader(BaseEstimator):  # type: ignore[misc]
@@ -235,14 +244,14 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
 
     def _learn_encoding(self, table: TrainingTable) -> None:
         self.encoding_ = None
-        X, labels, rows, folds = table
+        X, labels, rows, folds = table[:4]
         if self.columns_ is None and (self._reader == "trees" or not np.isnan(X).any()):
             return  # the models can use the table as it is
         center, spread = _preparation.target_scale(labels, rows, "robust")
         self.encoding_ = inputs.learn(
             X,
             labels,
-            rows.index,
+            table.visited.index,
             folds,
             self.columns_,
             self._reader,

@@ -1,15 +1,17 @@
 """Several targets: one model for each, with the same folds."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import (
     _check_sample_weight,
     _check_y,
+    check_array,
     check_consistent_length,
     check_is_fitted,
     validate_data,
@@ -19,10 +21,11 @@ from levelhead import metrics
 from levelhead.audits.multiple import MultiAudit
 from levelhead.estimators import _large
 from levelhead.estimators._inputs import explained
-from levelhead.estimators._out_of_fold import Splitting, assign, fit_parameters
+from levelhead.estimators._out_of_fold import Splitting, assign, fit_parameters, takes_folds
 from levelhead.estimators._preparation import arrange
 from levelhead.estimators._types import Constraints, FloatArray, Weights
 from levelhead.estimators.automatic import AutoRegressor
+from levelhead.estimators.networks import sharing
 from levelhead.prediction import Interval, Prediction
 from levelhead.prediction.multiple import MultiPrediction
 from levelhead.tables.encoding import frames
@@ -43,6 +46,10 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
     ----------
     estimator : estimator or None, default=None
         The estimator of each target; it is cloned, not changed. None is `AutoRegressor()`.
+    shared_trunk : bool, default=False
+        Whether the networks of all targets share their hidden layers: one network is trained for all targets, with
+        outputs for each. The estimator must be a network of levelhead, such as `GCPRegressor`. Related targets gain by
+        this, unrelated ones lose. With False, every target has networks of its own.
 
     Attributes
     ----------
@@ -71,13 +78,17 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
     (3, 2)
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {"estimator": [HasMethods(["fit", "predict"]), None]}
+    _parameter_constraints: ClassVar[Constraints] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "shared_trunk": ["boolean"],
+    }
     estimators_: list[Any]
     targets_: list[str]
     _flat: bool  # whether y had one dimension
 
-    def __init__(self, estimator: Any = None) -> None:
+    def __init__(self, estimator: Any = None, *, shared_trunk: bool = False) -> None:
         self.estimator = estimator
+        self.shared_trunk = shared_trunk
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,16 +100,17 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: Weights = None, *, groups: Any = None, cv: Any = None
     ) -> Self:
-        """Fit one model for each target.
+        """Fit the models of all targets.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
             Inputs.
         y : array-like or frame of shape (n_samples, n_targets) or (n_samples,)
-            Labels, some of which may be wrong.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of at least 0.
+            Labels, some of which may be wrong. With several targets, NaN is a missing label: it is not used, and the
+            other labels of its row are.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Weights of at least 0, of rows or of labels. A label of weight 0 is not used, and its value does not count.
         groups : array-like of shape (n_samples,), default=None
             Rows with equal entries belong together: they fall into one fold.
         cv : int, splitter or iterable, default=None
@@ -113,22 +125,49 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
         if y is None:
             raise ValueError("MultiTargetRegressor requires y to be passed, but the target y is None")
         self.targets_ = target_names(y)
-        with explained(X, y):
+        missing = _missing(y)
+        given = y if missing is None else np.where(missing, 0.0, y)
+        with explained(X, given, several=True):
             X = self._taken(X, reset=True)
             labels = np.asarray(
-                _check_y(y, multi_output=True, y_numeric=True, estimator=self), dtype=np.float64
+                _check_y(given, multi_output=True, y_numeric=True, estimator=self), dtype=np.float64
             )
             check_consistent_length(X, labels)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._flat = labels.ndim == 1
-        if groups is None and cv is None:
-            cv = _shared_folds(X, len(labels))
+        labels = labels.reshape(len(labels), -1)
+        weight = self._weights(sample_weight, X, labels, missing)
+        cv = list(cv) if isinstance(cv, Iterator) else cv  # several models read it
+        if weight is not None and weight.ndim == 2:
+            labels = np.where(weight > 0, labels, 0.0)
         base = AutoRegressor() if self.estimator is None else self.estimator
-        given = fit_parameters(base, sample_weight=sample_weight, groups=groups, cv=cv)
-        columns = labels.reshape(len(labels), -1).T
-        self.estimators_ = [clone(base).fit(X, column, **given) for column in columns]
+        fit = sharing.fit if self.shared_trunk else _fit_each
+        self.estimators_ = list(fit(base, X, labels, weight, groups, cv))
         return self
+
+    def _weights(
+        self, given: Weights, X: Any, labels: FloatArray, missing: NDArray[np.bool_] | None
+    ) -> FloatArray | None:
+        """Weights of rows, or of labels, checked; 0 for missing labels."""
+        if given is not None and np.asarray(given).ndim == 2:
+            weight = check_array(
+                given, dtype=np.float64, ensure_non_negative=True, input_name="sample_weight"
+            )
+            if weight.shape != labels.shape:
+                raise ValueError(
+                    f"sample_weight has shape {weight.shape}; give one weight for each row, or one for each label, of "
+                    f"shape {labels.shape}"
+                )
+        elif given is None and missing is None:
+            return None
+        else:
+            weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+        if missing is not None:
+            weight = np.where(missing, 0.0, weight.reshape(len(labels), -1))
+        without = np.flatnonzero(~weight.reshape(len(labels), -1).any(axis=0))
+        if without.size:
+            named = f" of {self.targets_[without[0]]!r}" if weight.ndim == 2 else ""
+            raise ValueError(f"every label{named} is missing or has weight 0; at least one must count")
+        return np.asarray(weight)
 
     def _taken(self, X: Any, *, reset: bool) -> Any:
         """A frame as it is, anything else as an array; the columns are checked."""
@@ -225,6 +264,13 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
         needed = (n, len(self.estimators_))
         if labels.shape != needed:
             raise ValueError(f"y has shape {given.shape}; needed are labels of shape {needed}")
+        missing = np.argwhere(np.isnan(labels))
+        if len(missing):
+            row, k = missing[0].tolist()
+            raise ValueError(
+                f"y has {len(missing)} missing labels (first at row {row} of {self.targets_[k]!r}); give the rows with "
+                f"a label of one target to its own model, for example estimators_[{k}]"
+            )
         return labels
 
     def audit(self, X: Any, y: ArrayLike, false_alarm_rate: float = 0.05) -> MultiAudit:
@@ -276,10 +322,39 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
         return np.asarray(np.mean([model.feature_importances_ for model in self.estimators_], axis=0))
 
 
+def _fit_each(
+    base: Any, X: Any, labels: FloatArray, weight: FloatArray | None, groups: Any, cv: Any
+) -> list[Any]:
+    """One model for each target."""
+    models = []
+    if groups is None and cv is None and takes_folds(base):
+        cv = _shared_folds(X, len(labels))
+    for k, y in enumerate(labels.T):
+        own = weight if weight is None or weight.ndim == 1 else weight[:, k]
+        given = fit_parameters(base, sample_weight=own, groups=groups, cv=cv)
+        models.append(clone(base).fit(X, y, **given))
+    return models
+
+
+def _missing(y: Any) -> NDArray[np.bool_] | None:
+    """Which labels of several targets are missing; None if all are there, or are not numbers."""
+    try:
+        given = np.asarray(y)
+        labels = given.astype(np.float64) if given.dtype.kind in "fO" else np.zeros(given.shape)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    missing = np.isnan(labels)
+    return missing if labels.ndim == 2 and labels.shape[1] > 1 and missing.any() else None
+
+
 def target_names(y: Any) -> list[str]:
     """Names of the targets: columns of a frame, or numbers from 1."""
     if hasattr(y, "columns"):
-        return [str(name) for name in y.columns]
+        names = [str(name) for name in y.columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"y has several columns named {twice!r}; give each target a name of its own")
+        return names
     shape = np.asarray(y).shape
     n_targets = shape[1] if len(shape) == 2 else 1
     return [f"target {k + 1}" for k in range(n_targets)]

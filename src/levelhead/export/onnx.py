@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 import levelhead
 from levelhead._checks import share
 from levelhead._files import refuse, whole
-from levelhead.estimators import AutoRegressor
+from levelhead.estimators import AutoRegressor, MultiTargetRegressor
 from levelhead.estimators._base import AuditedRegressor
 from levelhead.export import scales, tables
 from levelhead.export.graph import ML_OPSET, OPSET, Graph
@@ -57,6 +57,10 @@ def to_onnx(model: Any, path: str | Path, *, coverage: float = 0.9, overwrite: b
     FileExistsError
         If the file exists and `overwrite` is False.
     """
+    if isinstance(model, MultiTargetRegressor):
+        raise TypeError(
+            "to_onnx writes one target; give it the model of each target, such as model.estimators_[0], with its path"
+        )
     if not isinstance(model, AuditedRegressor | AutoRegressor):
         raise TypeError(
             f"to_onnx takes a fitted network, GCPBoostingRegressor or AutoRegressor, not {type(model).__name__}; "

@@ -10,6 +10,7 @@ from levelhead._checks import FloatArray
 from levelhead.prediction.display import count, number_form
 
 if TYPE_CHECKING:
+    from levelhead.prediction.multiple import MultiPrediction
     from levelhead.prediction.prediction import Prediction
 
 _ROWS = 8
@@ -44,6 +45,28 @@ def prediction_html(prediction: "Prediction") -> str:
         columns["α"] = [f"{a:#.3g}" for a in head.alpha]
     bars = _bars(lower, head.mean, upper)
     return table(title, list(range(len(head))), columns, bars, hidden=len(prediction) - len(head))
+
+
+def multi_prediction_html(prediction: "MultiPrediction") -> str:
+    """Mean and standard deviation of the first rows, for every target.
+
+    Parameters
+    ----------
+    prediction : MultiPrediction
+        The predictions.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    columns: dict[str, list[str]] = {}
+    for name, one in zip(prediction.targets, prediction, strict=True):
+        mean, std = one.mean[:_ROWS], one.std[:_ROWS]
+        columns |= {f"{name} mean": numbers(mean, std), f"{name} std": numbers(std, std)}
+    title = f"Prediction of {count(len(prediction), 'row')}, {count(len(prediction.targets), 'target')}"
+    shown = min(_ROWS, len(prediction))
+    return table(title, list(range(shown)), columns, hidden=len(prediction) - shown)
 
 
 def table(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from levelhead._checks import FloatArray
 from levelhead.prediction.display import make_frame
 from levelhead.prediction.distribution import Interval
+from levelhead.prediction.html import multi_prediction_html
 from levelhead.prediction.prediction import Prediction
 
 
@@ -134,6 +135,9 @@ class MultiPrediction:
 
     def __len__(self) -> int:
         return len(self.predictions[0])
+
+    def _repr_html_(self) -> str:
+        return multi_prediction_html(self)
 
     def __repr__(self) -> str:
         names = ", ".join(self.targets)

@@ -250,7 +250,9 @@ def _named(frame: Frame, remarks: tuple[str, ...] = (), separator: str | None = 
         copy = 2
         while new in names:
             new, copy = f"{name} ({copy})", copy + 1
-        if name and new != name:
+        if not name:
+            said.append(f"a column has no name; it is called {new!r} here")
+        elif new != name:
             said.append(f"two columns are named {name!r}; the second is called {new!r} here")
         names.append(new)
     frame = frame.copy(deep=False)

@@ -31,7 +31,7 @@ from levelhead.tables.schema import Converted, TableFormats, iso_remark
 Frame = Any  # a pandas frame
 
 _FEW = 20  # rows, among which different cells say little
-_ID = re.compile(r"(?i)(?:.*[ _-])?(?:id|index|nr|row|key|uuid|guid)|.*[a-z]Id|#")
+_ID = re.compile(r"(?i)(?:.*[ _-])?(?:id|index|nr|row|key|uuid|guid)|.*[a-z]Id|#|unnamed: \d+")
 
 
 class TrainingTable(NamedTuple):
@@ -261,9 +261,16 @@ def _about_dates(read: Converted, learnt: TableFormats) -> list[str]:
 
 
 def _about_labels(column: Any, y: FloatArray, target: str) -> list[str]:
-    """Remarks about the rows without a label."""
+    """Remarks about the rows without a label, and about labels that are classes."""
     empty, odd = _without_label(column, y)
     remarks = []
+    values, counts = np.unique(y[np.isfinite(y)], return_counts=True)
+    if len(values) == 2 and counts.sum() >= _FEW:
+        shown = " and ".join(f"{value:g}" for value in values)
+        remarks.append(
+            f"{target}: only two different labels, {shown}; if they stand for classes, such as no and yes, use a "
+            "classifier: levelhead is for labels that are measured or counted"
+        )
     if len(empty):
         rows = row_list((empty + 1).tolist())
         remarks.append(f"{target}: left out {counted(len(empty))} without a label: {rows}")

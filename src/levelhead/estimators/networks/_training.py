@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
@@ -35,7 +35,7 @@ from levelhead.estimators._label_scale import TARGET_TRANSFORM
 from levelhead.estimators._out_of_fold import Folds, Splitting
 from levelhead.estimators._preparation import Prepared, Rows, Scale
 from levelhead.estimators._separating import is_noiseless
-from levelhead.estimators._steps import FirstStep, Steps
+from levelhead.estimators._steps import FirstStep, Steps, Training
 from levelhead.estimators._tables import TrainingTable
 from levelhead.estimators._types import Constraints, FloatArray, Table, Weights
 from levelhead.estimators.networks import embeddings
@@ -46,7 +46,7 @@ from levelhead.progress import reporter, silent
 from levelhead.theory.elementary import exp, log
 
 Start = Sequence[engine.Network | None]
-_LEAST_FOLDS = 5
+LEAST_FOLDS = 5
 _LEAST_STEPS, _MOST_STEPS = 9_000, 40_000  # of the optimizer, if max_iter is "auto"
 _FIRST_PHASE = 2 / 3  # share of the epochs in which every network leaves out its fold
 _CHUNK = 8_192  # rows scaled at a time in a prediction
@@ -55,6 +55,24 @@ _CHANGED, _FEWEST = 5_000, 8  # predictions from which importances are estimated
 # with 20,000 to 60,000 rows: 3 to 17 % less error than with 40,000 steps of 32 rows, in as much time.
 _MANY_VISITS = 20_000
 _WIDEST = 2_000  # columns; for more, importances would take longer than the fit
+
+
+class Together(NamedTuple):
+    """What the models of several targets have in common, if their networks share layers.
+
+    Attributes
+    ----------
+    seed : int
+        Their seed.
+    rows : Rows
+        The rows with a label of this target.
+    all_rows : Rows
+        The rows with a label of any target.
+    """
+
+    seed: int
+    rows: Rows
+    all_rows: Rows
 
 
 class NetworkRegressor(AuditedRegressor):
@@ -137,12 +155,20 @@ class NetworkRegressor(AuditedRegressor):
         _steps.finish(steps)
         return self
 
-    def _fit_steps(self, X: Any, y: ArrayLike, sample_weight: Weights, groups: Any, cv: Any) -> Steps:
+    def _fit_steps(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: Weights,
+        groups: Any,
+        cv: Any,
+        together: Together | None = None,
+    ) -> Steps:
         self._check_parameters()
         continues = self.warm_start and hasattr(self, "networks_")
         X, y, weight = self._checked(X, y, sample_weight, reset=not continues)
-        self._stream = seed = self._new_seed()
-        rows = _preparation.arrange(X, y, weight, seed)
+        self._stream = seed = self._new_seed() if together is None else together.seed
+        rows = _preparation.arrange(X, y, weight, seed) if together is None else together.rows
         y = self._unrounded(X, y, rows)
         splitting = Splitting(groups, cv).checked(len(y))
         rows = rows.joined(splitting.groups)
@@ -150,16 +176,17 @@ class NetworkRegressor(AuditedRegressor):
             self._learn_label_scale(X, y, rows, splitting, seed)
         two_phases = not continues and self.out_of_fold and rows.n_groups >= LEAST_ROWS
         table = self._training_table(X, y, rows, splitting if two_phases else Splitting())
+        table = table._replace(all_rows=None if together is None else together.all_rows)
         if two_phases:
             yield from self._fit_in_two_phases(table, seed)
         elif continues:
             data = self._prepared(table, first=False)
-            more = self._train(data, seed, None, [_restarted(network) for network in self.networks_])
+            more = yield Training(self, data, seed, None, [_restarted(network) for network in self.networks_])
             self.networks_ = [_with_history(one, two) for one, two in zip(self.networks_, more, strict=True)]
         else:
             data = self._prepared(table, first=True)
             self._reset_contamination()
-            self.networks_ = self._train(data, seed, None, [None] * self.n_members)
+            self.networks_ = yield Training(self, data, seed, None, [None] * self.n_members)
         self._record_history(X, rows)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: Weights = None) -> Self:
@@ -219,15 +246,13 @@ class NetworkRegressor(AuditedRegressor):
     # ------------------------------------------------------------------ two phases
 
     def _training_table(self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting) -> TrainingTable:
-        folds = _out_of_fold.assign(rows, max(self.n_members, _LEAST_FOLDS), splitting, X, y)
+        folds = _out_of_fold.assign(rows, max(self.n_members, LEAST_FOLDS), splitting, X, y)
         return TrainingTable(X, self._on_scale(y), rows, folds)
 
-    def _first_phase(
-        self, data: Prepared, table: TrainingTable, seed: int, epochs: int
-    ) -> list[engine.Network]:
+    def _first_phase(self, data: Prepared, table: TrainingTable, seed: int, epochs: int) -> Training:
         """Networks of which number k leaves out fold k, and those beyond the folds the first ones again."""
         n = max(self.n_members, table.folds.n)
-        return self._train(self._for_each_fold(data, table), seed, table.folds, [None] * n, epochs=epochs)
+        return Training(self, self._for_each_fold(data, table), seed, table.folds, [None] * n, epochs)
 
     def _held_out(
         self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
@@ -238,7 +263,7 @@ class NetworkRegressor(AuditedRegressor):
         table = trial._training_table(X, y, rows, splitting)
         data = trial._prepared(table, first=True)
         epochs = max(1, round(_FIRST_PHASE * trial._epochs(len(rows.index))))
-        early = trial._decode(trial._forward(trial._first_phase(data, table, seed, epochs), data.X))
+        early = trial._decode(trial._forward(trial._first_phase(data, table, seed, epochs).run(), data.X))
         row, fold, (center, spread) = np.arange(len(y)), table.folds.of_row, trial.target_scale_
         mean, variance = early.mean[fold, row] * spread + center, early.variance[fold, row] * spread**2
         location = trial._held_out_location(table)
@@ -246,9 +271,9 @@ class NetworkRegressor(AuditedRegressor):
 
     def _fit_in_two_phases(self, table: TrainingTable, seed: int) -> Steps:
         data = self._prepared(table, first=True)
-        total = self._epochs(len(data.rows.index))
+        total = self._epochs(len(table.visited.index))
         first = max(1, round(_FIRST_PHASE * total))
-        networks = self._first_phase(data, table, seed, first)
+        networks = yield self._first_phase(data, table, seed, first)
         fold, row = table.folds.of_row, np.arange(len(data.y))
         early = self._decode(self._forward(networks, data.X))
         oof = early.map(lambda part: part[fold, row][None])
@@ -263,7 +288,7 @@ class NetworkRegressor(AuditedRegressor):
         weighted = replace(data, rows=data.rows.weighted(1 - wrong))
         start = [_restarted(network) for network in networks[: self.n_members]]
         rest = total - first
-        finished = self._train(weighted, seed + 1, None, start, epochs=rest) if rest else start
+        finished = (yield Training(self, weighted, seed + 1, None, start, rest)) if rest else start
         if self.separation_ is not None:
             self._adjust_calibration(
                 early, self._decode(self._forward(finished, data.X)), fold, data.rows.index
@@ -312,6 +337,7 @@ class NetworkRegressor(AuditedRegressor):
     def _jobs(self, data: Prepared, seed: int, folds: Folds | None, start: Start) -> list[engine.Job]:
         """One job for each network to start from; network k leaves out fold k, if there are folds."""
         rows, jobs = data.rows, []
+        outputs = self._robust_outputs * data.n_targets if self.initial_outputs == "robust" else None
         n = len(rows.group)
         for k, network in enumerate(start):
             held_out = np.zeros(n, dtype=bool) if folds is None else ~folds.seen[:, k % folds.n]
@@ -326,7 +352,7 @@ class NetworkRegressor(AuditedRegressor):
                     network=k,
                     rows=rows.without(held_out) + shift,
                     held_out=validation_rows,
-                    initial_outputs=self._robust_outputs if self.initial_outputs == "robust" else None,
+                    initial_outputs=outputs,
                     start=network,
                 )
             )
@@ -336,7 +362,7 @@ class NetworkRegressor(AuditedRegressor):
         architecture = engine.Architecture(
             n_features=data.X.shape[1],
             hidden=tuple(np.atleast_1d(self.hidden_layer_sizes)),
-            n_outputs=recipe.objective.n_outputs,
+            n_outputs=recipe.objective.n_outputs * data.n_targets,
             shared_trunk=self.shared_trunk,
             activation=self.activation,
         )
@@ -402,7 +428,8 @@ class NetworkRegressor(AuditedRegressor):
             self._learn_encoding(table)
         inputs, labels = self._encoded(table)
         if first:
-            self._learn_scales(inputs, labels, table.rows)
+            self.input_scale_ = embeddings.learn(inputs, table.visited, self.input_scaling)
+            self.target_scale_ = _preparation.target_scale(labels, table.rows, self.target_scaling)
         return _preparation.prepare(
             self._without_gaps(inputs), labels, table.rows, self.input_scale_, self.target_scale_
         )
@@ -429,10 +456,6 @@ class NetworkRegressor(AuditedRegressor):
         """Means in place of gaps in columns that had none in `fit`."""
         gaps = np.isnan(inputs)
         return np.where(gaps, self.input_scale_.center, inputs) if gaps.any() else inputs
-
-    def _learn_scales(self, X: Table, y: FloatArray, rows: Rows) -> None:
-        self.input_scale_ = embeddings.learn(X, rows, self.input_scaling)
-        self.target_scale_ = _preparation.target_scale(y, rows, self.target_scaling)
 
     def _record_history(self, X: Table, rows: Rows) -> Self:
         self.__dict__.pop("feature_importances_", None)  # of an earlier fit
