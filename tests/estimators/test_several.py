@@ -126,6 +126,8 @@ def test_frames_weights_and_files(tmp_path):
     weight = np.where(np.arange(N) < 120, 1.0, 0.0)
     model = MultiTargetRegressor(QUICK).fit(FRAME, Y, sample_weight=weight)
     assert model.targets_ == ["target 1", "target 2"]
+    with pytest.raises(ValueError, match=r"was fitted to a frame with categories.*not 'ndarray'$"):
+        model.predict(FRAME.to_numpy())
     again = load(save(model, tmp_path / "model"))
     np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
     assert again.audit(FRAME, Y).issues == model.audit(FRAME, Y).issues

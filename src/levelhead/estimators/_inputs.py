@@ -20,7 +20,10 @@ def explained(X: Any, y: Any = None, *, several: bool = False) -> Iterator[None]
             f"a number in {_first_bad_column(X) or 'y'} is too large for a float ({error}); rescale it"
         ) from error
     except (TypeError, ValueError) as error:
-        named = isinstance(error, TypeError) or str(error).startswith("column ")
+        said = str(error)
+        named = (
+            isinstance(error, TypeError) or said.startswith("column ") or " was fitted to a frame " in said
+        )
         place = _bad_labels(y, several) or (None if named else _bad_column(X))
         if (
             place is None
