@@ -126,6 +126,8 @@ def test_frames_weights_and_files(tmp_path):
     weight = np.where(np.arange(N) < 120, 1.0, 0.0)
     model = MultiTargetRegressor(QUICK).fit(FRAME, Y, sample_weight=weight)
     assert model.targets_ == ["target 1", "target 2"]
+    with pytest.raises(ValueError, match=r"was fitted to a frame with categories.*not 'ndarray'$"):
+        model.estimators_[0].predict(FRAME.to_numpy())
     again = load(save(model, tmp_path / "model"))
     np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
     assert again.audit(FRAME, Y).issues == model.audit(FRAME, Y).issues
@@ -155,8 +157,11 @@ def test_what_does_not_fit_is_explained(fitted):
         QUICK.fit(X, Y)
     with pytest.raises(ValueError, match=r"y has 1 NaN or infinite labels, the first at row 3, column 1"):
         MultiTargetRegressor(QUICK).fit(X, np.where(np.arange(2 * N).reshape(N, 2) == 7, np.inf, Y))
-    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[150, 160\]$"):
-        MultiTargetRegressor(QUICK).fit(X[:150], Y)
+    for table, estimator in ((X, MultiTargetRegressor(QUICK)), (FRAME, QUICK)):
+        with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[150, 160\]$"):
+            estimator.fit(table[:150], Y if estimator is not QUICK else Y[:, 0])
+    with pytest.raises(ValueError, match=r"X has no rows \(shape \(0, 3\)\)"):
+        QUICK.fit(FRAME[:0], Y[:0, 0])
     with pytest.raises(ValueError, match=r"y has shape \(160, 3\); needed are labels of shape \(160, 2\)"):
         fitted.audit(X, np.zeros((N, 3)))
     with pytest.raises(KeyError, match="there is no target 'age'; choose one of height, weight"):

@@ -72,6 +72,13 @@ def test_new_categories_and_new_missing_cells_give_predictions():
     assert np.isfinite(answer).all()
 
 
+def test_short_texts_are_encoded_without_a_warning():
+    frame = pandas_frame()
+    letters = np.random.default_rng(0).choice(list("abcdefgh"), size=(len(frame), 8))
+    frame["code"] = [" ".join(row) for row in letters]
+    assert np.isfinite(model().fit(frame, RENT).predict(frame)).all()  # warnings are errors here
+
+
 def test_columns_that_are_empty_or_constant():
     frame = pandas_frame().assign(nothing=None, never=np.nan, always="yes")
     assert np.isfinite(model().fit(frame, RENT).predict(frame)).all()

@@ -102,6 +102,14 @@ def estimators() -> dict[str, str]:
             if getattr(model, "separation_", None) is not None:
                 found += [model.audit(X, y).p_outlier, model.contamination_]
             digests[f"{name}, {n} rows"] = digest(*found)
+        several = levelhead.MultiTargetRegressor(
+            levelhead.GCPRegressor(max_iter=12, random_state=0), shared_trunk=True
+        )
+        targets = np.stack([y, X[:, 1] * X[:, 2] - y], axis=1)
+        answer = several.fit(X, targets).predict_dist(X)
+        digests[f"shared layers, {n} rows"] = digest(
+            answer.mean, answer.std, several.audit(X, targets).p_outlier
+        )
     return digests
 
 

@@ -138,6 +138,14 @@ class MeansOnly(RegressorMixin, BaseEstimator):
         return np.full(len(X), self.mean_)
 
 
+def test_levels_that_a_split_lacks_are_no_news() -> None:
+    pytest.importorskip("skrub")
+    X = pd.DataFrame({"a": np.arange(39.0), "rare": [f"level {k}" for k in range(39)]})
+    method = load_method("sklearn.linear_model:Ridge")
+    for spec in own_specs([Data("rare", X, np.arange(39.0))], [method], [0.0], [0, 1]):
+        assert np.isfinite(run(spec).measures["Ridge"].rmse)  # warnings are errors here
+
+
 def test_a_method_without_a_variance_has_the_measures_of_its_mean(data: Data, tmp_path: Path) -> None:
     spec = Spec(data, 0.1, "means", 1, MeansOnly())
     measures = run(spec).measures["means"]

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from levelhead.tables.encoding import frames
+
 
 @contextmanager
 def explained(X: Any, y: Any = None, *, several: bool = False) -> Iterator[None]:
@@ -20,11 +22,11 @@ def explained(X: Any, y: Any = None, *, several: bool = False) -> Iterator[None]
             f"a number in {_first_bad_column(X) or 'y'} is too large for a float ({error}); rescale it"
         ) from error
     except (TypeError, ValueError) as error:
-        named = isinstance(error, TypeError) or str(error).startswith("column ")
+        # Columns of frames are encoded. scikit-learn's TypeErrors about X stay, and errors that name a column.
+        named = isinstance(error, TypeError) or frames.library(X) is not None
+        named = named or str(error).startswith("column ") or " was fitted to a frame " in str(error)
         place = _bad_labels(y, several) or (None if named else _bad_column(X))
-        if (
-            place is None
-        ):  # scikit-learn's TypeErrors about X are not changed, nor errors that name their column
+        if place is None:
             raise
         raise ValueError(f"{error} {place}") from error
 

@@ -184,8 +184,10 @@ class TableReader(BaseEstimator):  # type: ignore[misc]
         """Turn a frame with categories, dates or text into numbers; the second value says whether X is such a frame."""
         X = frames.collected(X)
         framed = frames.library(X) is not None
+        if framed and not X.shape[0]:
+            raise ValueError(f"X has no rows (shape {tuple(X.shape)}); at least one is needed")
         if reset:
-            self.columns_ = self._learnt_columns(X) if framed and X.shape[0] else None
+            self.columns_ = self._learnt_columns(X) if framed else None
         columns = getattr(self, "columns_", None)  # files of version 0.1 have none
         if columns is None:
             return X, False

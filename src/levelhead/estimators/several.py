@@ -1,4 +1,4 @@
-"""Several targets: one model for each, with the same folds."""
+"""Several targets: one model for each, with the same folds, or networks that share their hidden layers."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
@@ -39,8 +39,9 @@ class MultiTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  
     """Several targets: one model for each, with the same folds.
 
     A label that is wrong in one target does not count as wrong in the others, because every target has a model of its
-    own. Rows with equal inputs fall into one fold, and each row is held out by the fold models of all targets at once:
-    the audits of a row are comparable. Labels of one target, as in any other regressor, may have one dimension.
+    own; networks may share their hidden layers. Rows with equal inputs fall into one fold, and each row is held out by
+    the fold models of all targets at once: the audits of a row are comparable. Labels of one target, as in any other
+    regressor, may have one dimension.
 
     Parameters
     ----------
@@ -340,11 +341,13 @@ def _missing(y: Any) -> NDArray[np.bool_] | None:
     """Which labels of several targets are missing; None if all are there, or are not numbers."""
     try:
         given = np.asarray(y)
-        labels = given.astype(np.float64) if given.dtype.kind in "fO" else np.zeros(given.shape)
+        if given.ndim != 2 or given.shape[1] < 2 or given.dtype.kind not in "fO":
+            return None
+        frame = given.dtype.kind == "O" and hasattr(y, "isna")  # of pandas, whose NA is not a number
+        missing = np.asarray(y.isna()) if frame else np.isnan(given.astype(np.float64))
     except (TypeError, ValueError, OverflowError):
         return None
-    missing = np.isnan(labels)
-    return missing if labels.ndim == 2 and labels.shape[1] > 1 and missing.any() else None
+    return missing if missing.any() else None
 
 
 def target_names(y: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """A regressor for raw frames, whose columns skrub converts to numbers."""
 
+import warnings
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -112,7 +113,11 @@ class TabularRegressor(FittedRegressor, BaseEstimator):  # type: ignore[misc]
         given = {name.removeprefix("regressor__"): value for name, value in parameters.items()}
         given |= {} if sample_weight is None else {"sample_weight": sample_weight}
         routed = given if _routing_enabled() else fit_parameters(pipeline, **given)
-        self.pipeline_ = pipeline.fit(table, y, **routed)
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "The matrix shape is", UserWarning
+            )  # a short text has fewer parts
+            self.pipeline_ = pipeline.fit(table, y, **routed)
         return self
 
     @staticmethod

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -145,7 +146,10 @@ def run(spec: Spec) -> Result:
         Measures and duration of the fit.
     """
     spec.check()
-    with _one_thread():
+    with _one_thread(), warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", "Found unknown categories", UserWarning
+        )  # of rare levels, in every split
         rows = split_rows(spec)
         model = seeded(spec)
         began, cpu_began = time.perf_counter(), time.process_time()

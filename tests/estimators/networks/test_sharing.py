@@ -123,6 +123,8 @@ def test_a_missing_label_counts_for_nothing_and_the_rest_of_its_row_counts(share
     by_weight = clone(small).fit(X, Y, sample_weight=weight)
     by_gap = clone(small).fit(X, missing)
     same(by_gap, by_weight)
+    same(by_gap, clone(small).fit(X, pd.DataFrame(missing).convert_dtypes()))
+    same(by_gap, clone(small).fit(X, [[None if y != y else y for y in row] for row in missing.tolist()]))
     same(by_gap, clone(small).fit(X, other, sample_weight=weight))
     np.testing.assert_array_equal(by_gap.contamination_, by_weight.contamination_)
     center = float(by_gap.estimators_[1].target_scale_.center)
