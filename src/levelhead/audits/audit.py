@@ -1,6 +1,7 @@
 """The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -13,6 +14,8 @@ from levelhead._checks import vector
 from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
 from levelhead._plot_style import shown_once
+from levelhead.audits._agreement import supported_odds
+from levelhead.audits._factors import find_factors
 from levelhead.audits._groups import group_odds
 from levelhead.audits._unrelated import unrelated_limit, unrelated_share
 from levelhead.audits.dependence import correlation_within, level_codes
@@ -31,6 +34,7 @@ LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong lab
 _CODE_ODDS = 20.0  # log odds that a code for missing is wrong
 _MANY = 1 / 3  # beyond this share of labels of other rows, the model has followed them
 _NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
+_SUPPORTED_ODDS = -1.0986122886681098  # log odds, of a probability of ¼: supported labels stay in doubt
 _LARGEST_IN_GROUPS = 2.0  # residuals beyond it count as this in the correlation within groups of clean labels
 
 
@@ -326,7 +330,7 @@ class Audit:
 
         0 if the share was given, or if it was estimated on other rows.
         """
-        if self.separation.standard_error == 0 or self.separation.n + self.is_code.sum() != len(self):
+        if self._is_given:
             return 0.0
         given, predicted, std = (values[~self.is_code] for values in self.judged)
         return unrelated_limit(given, predicted, std)
@@ -347,6 +351,19 @@ class Audit:
         """The intervals of both shares in words."""
         least, most = self.standing_out_interval[0], self.contamination_interval[1]
         return f"at least {least:.1%} stand out, up to {most:.1%} could be wrong with those that hide in the noise"
+
+    @property
+    def _is_given(self) -> bool:
+        """Whether the share was given, or estimated on other rows."""
+        return bool(
+            self.separation.standard_error == 0 or self.separation.n + self.is_code.sum() != len(self)
+        )
+
+    def _with_odds(self, log_odds: FloatArray) -> "Audit":
+        """The same audit with other log odds, and the flags that follow from them."""
+        p = 1 / (1 + exp(-log_odds))
+        flagged = _flagged(p, self.is_code, self.false_alarm_rate)
+        return replace(self, log_odds=log_odds, p_outlier=p, is_label_issue=flagged)
 
     @property
     def _hidden(self) -> float:
@@ -417,6 +434,41 @@ class Audit:
             index=self.index,
         ).with_remarks(*self.remarks)
 
+    def by_factors(self) -> "Audit":
+        """Return the same audit, in which labels of a misplaced decimal point are judged as such.
+
+        A label that is ten, a hundred or a thousand times a plausible one, or such a part of it, is more suspect than
+        its residual alone says, if several labels of the table are. All other labels are then separated without them.
+
+        Returns
+        -------
+        Audit
+            A new audit; this one if there is no sign of such labels, or if the share of wrong labels was given or
+            estimated on other rows.
+        """
+        if self._is_given:
+            return self
+        rest = ~self.is_code
+        given, (_, predicted, std) = self.given_label[rest], (values[rest] for values in self.judged)
+        transform = None if self.scale is None else self.scale.transform
+        factors = find_factors(given, predicted, std, transform)
+        if factors is None:
+            return self
+        found = Audit.from_residuals(
+            self.given_label,
+            self.judged.predicted,
+            self.judged.std**2,
+            alpha=self.alpha,
+            separation=factors.separation,
+            false_alarm_rate=self.false_alarm_rate,
+            transform=transform,
+            codes=np.unique(self.given_label[self.is_code]),
+            index=self.index,
+        )
+        odds = found.log_odds.copy()
+        odds[rest] = factors.log_odds
+        return found._with_odds(odds).with_remarks(*self.remarks)
+
     def by_groups(self, groups: ArrayLike) -> "Audit":
         """Return the same audit, in which a label is more suspect if other labels of its group are.
 
@@ -453,10 +505,62 @@ class Audit:
             return self
         odds = self.log_odds.copy()
         odds[rest] = found.log_odds
-        p = 1 / (1 + exp(-odds))
-        flagged = _flagged(p, self.is_code, self.false_alarm_rate)
-        return replace(self, log_odds=odds, p_outlier=p, is_label_issue=flagged).with_remarks(
+        return self._with_odds(odds).with_remarks(
             f"In {len(found.spoilt):,} of {codes.max() + 1:,} groups most labels look wrong."
+        )
+
+    def by_neighbours(
+        self,
+        columns: Mapping[str, ArrayLike],
+        importances: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> "Audit":
+        """Return the same audit, in which a label is less suspect if those of the nearest rows deviate alike.
+
+        Wrong labels lie anywhere in a table. If neighbours deviate in the same direction and by about as much, the
+        model errs there, or all of these labels are wrong together; such labels stay in doubt, and are not flagged.
+
+        Parameters
+        ----------
+        columns : mapping of str to array-like of shape (n_samples,)
+            Inputs of the model: numbers, dates or categories.
+        importances : array-like of shape (n_columns,)
+            Importance of each column, by which it counts in the distance of two rows.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together and do not support each other.
+
+        Returns
+        -------
+        Audit
+            A new audit with other probabilities and flags, and a remark if fewer labels are flagged; this one if
+            neighbours support none of the suspects.
+
+        Raises
+        ------
+        ValueError
+            If there is not one importance per column.
+        """
+        weights = np.asarray(importances, dtype=np.float64)
+        if weights.shape != (len(columns),):
+            raise ValueError(
+                f"importances has shape {weights.shape}; give one for each of {len(columns)} columns"
+            )
+        suspects = np.flatnonzero((self.log_odds > 0) & ~self.is_code)
+        if not suspects.size:
+            return self
+        apart = None if groups is None else level_codes(np.asarray(groups))
+        supported = supported_odds(self.log_odds[suspects], self.z, suspects, columns, weights, apart)
+        odds = self.log_odds.copy()
+        odds[suspects] = np.maximum(supported, np.minimum(odds[suspects], _SUPPORTED_ODDS))
+        if (odds == self.log_odds).all():
+            return self
+        found = self._with_odds(odds)
+        fewer = int((self.is_label_issue & (odds <= 0)).sum())
+        if not fewer:
+            return found
+        return found.with_remarks(
+            f"{fewer:,} {'label deviates' if fewer == 1 else 'labels deviate'} from the prediction as those of the "
+            "nearest rows do, so the model may err there: in doubt, not flagged."
         )
 
     def with_remarks(self, *remarks: str) -> "Audit":
