@@ -104,7 +104,7 @@ def count(r: FloatArray, weight: FloatArray | None = None) -> Histogram:
 def _weighted(r: FloatArray, weight: FloatArray, center: float, width: float) -> Histogram:
     """Sums of weights in bins; numbers of residuals are rounded."""
     place = np.searchsorted(center + width * EDGES, r, side="right")
-    counts = np.bincount(place, weight, minlength=EDGES.size + 1)[1 : EDGES.size]
+    counts = np.bincount(place, weight, minlength=EDGES.size + 1)[1 : EDGES.size].astype(np.float64)
     n = max(round(float(weight.sum())), 1)
     return Histogram(counts, center, width, max(n - round(float(counts.sum())), 0), n)
 

@@ -8,6 +8,7 @@ of the core as far as it is not explained this way.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,25 +76,49 @@ def find_factors(
     expected = possible & (np.abs(repaired) < _EXPECTED) & (np.abs(r) >= _APART)
     if np.count_nonzero(expected.any(axis=0)) < _LEAST:
         return None
-    slopes = np.array([labels.log_slopes(k) for k in _POWERS])
-    other = np.ones(len(r))  # probability that a label is not explained by a power of ten
-    usual: FloatArray | None = None
-    for _ in range(_ROUNDS):
-        noise = _Densities(count(r, other))
-        kinds = np.where(possible, noise.log_clean(np.where(possible, repaired, 0.0)) + slopes, _NOTHING)
-        others = noise.log_all(r)
-        usual = others if usual is None else usual
-        shares = _fitted_shares(kinds - others)
-        found = _log_sum(log(np.maximum(shares, _TINY))[:, None] + kinds)
-        others = others + float(log(1 - shares.sum()))
-        other = 1 / (1 + exp(np.clip(found - others, -_LARGEST, _LARGEST)))
-    gain = float((_log_sum(np.array([found, others])) - usual).sum())
-    if (1 - other).sum() < _LEAST or gain < _price(len(r) * shares):
+    known = np.where(possible, repaired, 0.0)
+    slopes = np.where(possible, np.array([labels.log_slopes(k) for k in _POWERS]), _NOTHING)
+    first = fit = _fitted(r, known, slopes, np.ones(len(r)))
+    for _ in range(_ROUNDS - 1):
+        fit = _fitted(r, known, slopes, 1 - fit.explained)
+    gain = float((_log_sum(np.array([fit.by_factors, fit.otherwise])) - first.usual).sum())
+    if fit.explained.sum() < _LEAST or gain < _price(len(r) * fit.shares):
         return None
-    separation = ContaminationEstimate(**separate_counts(count(r, other), None))
-    clean = noise.log_clean(r) + float(log(noise.clean_share * (1 - shares.sum())))
-    odds = _log_sum(np.array([separation.log_odds(r, 1.0), found - clean]))
-    return Factors(odds, _of_all(separation, 1 - other))
+    separation = ContaminationEstimate(**separate_counts(count(r, 1 - fit.explained), None))
+    odds = _log_sum(np.array([separation.log_odds(r, 1.0), fit.by_factors - fit.clean]))
+    return Factors(odds, _of_all(separation, fit.explained))
+
+
+class _Fit(NamedTuple):
+    """Log densities of all labels: wrong by a factor, anything else, clean; and without any factor."""
+
+    shares: FloatArray
+    by_factors: FloatArray
+    otherwise: FloatArray
+    clean: FloatArray
+    usual: FloatArray
+
+    @property
+    def explained(self) -> FloatArray:
+        """Probability that each label is wrong by a factor."""
+        ahead = np.clip(self.by_factors - self.otherwise, -_LARGEST, _LARGEST)
+        chance: FloatArray = 1 / (1 + exp(-ahead))
+        return chance
+
+
+def _fitted(r: FloatArray, repaired: FloatArray, slopes: FloatArray, weight: FloatArray) -> _Fit:
+    """Fit the noise to labels by their weights, then the shares of the powers to all labels."""
+    noise = _Densities(count(r, weight))
+    kinds, usual = noise.log_clean(repaired) + slopes, noise.log_all(r)
+    shares = _fitted_shares(kinds - usual)
+    others = 1 - float(shares.sum())
+    return _Fit(
+        shares=shares,
+        by_factors=_log_sum(log(np.maximum(shares, _TINY))[:, None] + kinds),
+        otherwise=usual + float(log(others)),
+        clean=noise.log_clean(r) + float(log(noise.clean_share * others)),
+        usual=usual,
+    )
 
 
 @dataclass(frozen=True)
@@ -159,10 +184,10 @@ def _fitted_shares(ratio: FloatArray) -> FloatArray:
             joint = shares[:, None] * likelihood
             shares = (joint / (joint.sum(axis=0) + 1 - shares.sum())).sum(axis=1) / n
         gain = _gain(shares, likelihood, n)
-        lost = [gain - _gain(_without(shares, k), likelihood, n) for k in range(len(shares))]
-        short = np.where(
-            shares > 0, np.array(lost) - [_price(n * shares[k : k + 1]) for k in range(len(shares))], np.inf
-        )
+        powers = range(len(shares))
+        lost = np.array([gain - _gain(_without(shares, k), likelihood, n) for k in powers])
+        price = np.array([_price(n * shares[k : k + 1]) for k in powers])
+        short = np.where(shares > 0, lost - price, np.inf)
         if short.min() >= 0 or np.count_nonzero(shares) == 1:
             break
         shares = _without(shares, int(short.argmin()))
@@ -180,7 +205,7 @@ def _gain(shares: FloatArray, likelihood: FloatArray, n: int) -> float:
     """Gain in log likelihood over no such labels."""
     rest = 1 - float(shares.sum())
     among = log(rest + (shares[:, None] * likelihood).sum(axis=0))
-    return float(among.sum()) + (n - likelihood.shape[1]) * float(log(rest))
+    return float(among.sum() + (n - likelihood.shape[1]) * log(rest))
 
 
 def _without(shares: FloatArray, power: int) -> FloatArray:
@@ -198,13 +223,17 @@ def _of_all(separation: ContaminationEstimate, explained: FloatArray) -> Contami
     """The fit to other labels, with the shares of all labels; each is explained with some probability."""
     n, number = len(explained), float(explained.sum())
     error = 2 * float(np.sqrt((explained * (1 - explained)).sum()))
-    share = lambda part, found: (found + part * (n - number)) / n
-    ends = lambda low, high: (share(low, max(number - error, 0.0)), share(high, min(number + error, n)))
+
+    def of_all(share: float, off: float = 0.0) -> float:
+        return (min(max(number + off, 0.0), n) + share * (n - number)) / n
+
+    low, high = separation.contamination_interval
+    least, most = separation.standing_out_interval
     return replace(
         separation,
-        contamination=share(separation.contamination, number),
-        contamination_interval=ends(*separation.contamination_interval),
-        standing_out=share(separation.standing_out, number),
-        standing_out_interval=ends(*separation.standing_out_interval),
+        contamination=of_all(separation.contamination),
+        contamination_interval=(of_all(low, -error), min(of_all(high, error), 1.0)),
+        standing_out=of_all(separation.standing_out),
+        standing_out_interval=(of_all(least, -error), min(of_all(most, error), 1.0)),
         n=n,
     )

@@ -202,7 +202,7 @@ def _print_result(
     estimator: str,
     scale: str,
 ) -> None:
-    from levelhead.audits.audit import flagged_in_words
+    from levelhead.audits.presentation import flagged_in_words
 
     level = verdict.false_alarm_rate
     if as_json:
