@@ -2,6 +2,7 @@
 
     python bench/audits.py [--repetitions 20] [--first 0] [--sizes 200 1000] [--minutes 8] [--table]
     python bench/audits.py --real        real and planted errors in tables, see bench/real_errors.py
+    python bench/audits.py --planted     errors planted into many tables, several times, see bench/planted.py
 
 Noises × wrong labels (bench/noises.py) × sizes × shares. One row per draw is appended to
 bench/results/audits-simulation.csv; what is there is not run again. The page docs/tables/audits-simulation.md is made
@@ -16,6 +17,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import planted
 import real_errors
 from noises import NOISES, WRONG, wrong_law
 from resuming import read, run_missing
@@ -198,11 +200,15 @@ def main() -> None:
     parser.add_argument(
         "--real", action="store_true", help="tables with errors instead of simulated residuals"
     )
+    parser.add_argument("--planted", action="store_true", help="errors planted into many tables")
     parser.add_argument("--tables", nargs="+", help="which of those; all by default")
     parser.add_argument("--seeds", type=int, default=1, help="of those")
     options = parser.parse_args()
     if options.real:
         real_errors.main(options.tables, options.seeds, options.minutes, options.table)
+        return
+    if options.planted:
+        planted.main(options.tables, options.seeds, options.minutes, options.table)
         return
     end = time.monotonic() + 60 * options.minutes
     cells = [

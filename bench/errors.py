@@ -41,14 +41,14 @@ def real(name: str) -> Callable[[np.random.Generator], ErrorTable]:
     return made
 
 
-def _rows(name: str, rng: np.random.Generator, most: int) -> tuple[pd.DataFrame, Array]:
+def some_rows(name: str, rng: np.random.Generator, most: int) -> tuple[pd.DataFrame, Array]:
     frame = _file(name)
     if len(frame) > most:
         frame = frame.iloc[np.sort(rng.choice(len(frame), most, replace=False))].reset_index(drop=True)
     return frame.iloc[:, :-1], frame.iloc[:, -1].to_numpy(float)
 
 
-def _cars(rng: np.random.Generator, most: int) -> tuple[pd.DataFrame, Array]:
+def cars(rng: np.random.Generator, most: int) -> tuple[pd.DataFrame, Array]:
     """The used cars whose price, year and distance can be read."""
     frame = _file("messy/used_cars.csv")
     number = lambda name: pd.to_numeric(
@@ -71,20 +71,20 @@ def _cars(rng: np.random.Generator, most: int) -> tuple[pd.DataFrame, Array]:
 Change = Callable[[Array, Array, np.random.Generator], Array]
 
 
-def _times_ten(y: Array, rows: Array, rng: np.random.Generator) -> Array:
+def times_ten(y: Array, rows: Array, rng: np.random.Generator) -> Array:
     return y[rows] * 10.0 ** rng.choice([-1, 1], len(rows))
 
 
-def _replaced(y: Array, rows: Array, rng: np.random.Generator) -> Array:
+def replaced(y: Array, rows: Array, rng: np.random.Generator) -> Array:
     return rng.uniform(y.min(), y.max(), len(rows))
 
 
-def _of_another_row(y: Array, rows: Array, rng: np.random.Generator) -> Array:
+def of_another_row(y: Array, rows: Array, rng: np.random.Generator) -> Array:
     return y[rng.permutation(len(y))[: len(rows)]]
 
 
 def _rounded_and_replaced(y: Array, rows: Array, rng: np.random.Generator) -> Array:
-    return np.round(_replaced(y, rows, rng))
+    return np.round(replaced(y, rows, rng))
 
 
 def planted(
@@ -98,7 +98,7 @@ def planted(
     """A public table with changed labels; `before` is applied to all of them."""
 
     def made(rng: np.random.Generator) -> ErrorTable:
-        X, y = _rows(source, rng, most) if isinstance(source, str) else source(rng, most)
+        X, y = some_rows(source, rng, most) if isinstance(source, str) else source(rng, most)
         y = before(y)
         rows = rng.choice(len(y), int(share * len(y)), replace=False)
         given = y.copy()
@@ -164,21 +164,21 @@ def _simulated(kind: str) -> Callable[[np.random.Generator], ErrorTable]:
 
 REAL = {name: real(name) for name in ("air_quality", "blood_pressure", "flights", "solubility")}
 PLANTED: dict[str, Callable[[np.random.Generator], ErrorTable]] = {
-    "used cars, × or ÷ 10": planted(_cars, _times_ten, 0.01),
-    "kc_house, × or ÷ 10": planted("tables/kc_house.csv", _times_ten, 0.01),
-    "diamonds, × or ÷ 10": planted("tables/diamonds.csv", _times_ten, 0.02),
-    "diamonds, another row's, 5 %": planted("tables/diamonds.csv", _of_another_row, 0.05),
-    "california, replaced, 5 %": planted("tables/california.csv", _replaced, 0.05),
+    "used cars, × or ÷ 10": planted(cars, times_ten, 0.01),
+    "kc_house, × or ÷ 10": planted("tables/kc_house.csv", times_ten, 0.01),
+    "diamonds, × or ÷ 10": planted("tables/diamonds.csv", times_ten, 0.02),
+    "diamonds, another row's, 5 %": planted("tables/diamonds.csv", of_another_row, 0.05),
+    "california, replaced, 5 %": planted("tables/california.csv", replaced, 0.05),
     "concrete, rounded, replaced, 5 %": planted(
         "concrete.csv", _rounded_and_replaced, 0.05, before=lambda y: np.round(y)
     ),
-    "wine_white, another row's, 10 %": planted("tables/wine_white.csv", _of_another_row, 0.1),
-    "energy, another row's, 60 %": planted("tables/energy.csv", _of_another_row, 0.6),
-    "kin8nm, replaced, 60 %": planted("kin8nm.csv", _replaced, 0.6),
-    "power, another row's, 60 %": planted("power.csv", _of_another_row, 0.6),
-    "boston, as it is": planted("boston.csv", _replaced, 0.0),
-    "kc_house, as it is": planted("tables/kc_house.csv", _replaced, 0.0),
-    "wine_white, as it is": planted("tables/wine_white.csv", _replaced, 0.0),
+    "wine_white, another row's, 10 %": planted("tables/wine_white.csv", of_another_row, 0.1),
+    "energy, another row's, 60 %": planted("tables/energy.csv", of_another_row, 0.6),
+    "kin8nm, replaced, 60 %": planted("kin8nm.csv", replaced, 0.6),
+    "power, another row's, 60 %": planted("power.csv", of_another_row, 0.6),
+    "boston, as it is": planted("boston.csv", replaced, 0.0),
+    "kc_house, as it is": planted("tables/kc_house.csv", replaced, 0.0),
+    "wine_white, as it is": planted("tables/wine_white.csv", replaced, 0.0),
     "patients, no groups given": _patients(False),
     "patients, groups given": _patients(True),
     "hours, 24 shifted by 1 sd": _hours(1.0),

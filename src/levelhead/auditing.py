@@ -41,6 +41,7 @@ _ROWS_IN_GROUPS = 200, 20_000  # tables for which two further fits are worth whi
 _MOST_LOST = (
     4 / 3
 )  # held-out error of blocks over that of random folds; chosen on air quality, whole and first 3,000 rows
+_MOST_ROWS_COMPARED = 50_000  # of a table in which labels are compared with those of the nearest rows
 _MOST_FINDINGS = 3  # about rows that may belong together, as remarks
 
 __all__ = [
@@ -338,8 +339,10 @@ def judge(
     # Gaps are filled by a step of a pipeline, or by the estimator.
     if ready is not X or getattr(last, "_fills_gaps", False):
         result = result.allowing_for(missing_cells(X))
+    result = result.by_factors()
     if groups is not None:
         result = result.by_groups(groups)
+    result = _with_local_agreement(result, last, ready, groups)
     if result.index is None and hasattr(X, "iloc"):
         result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {_reason(last, result.scale)}."]
@@ -348,6 +351,15 @@ def judge(
     if len(found) > _MOST_FINDINGS:
         texts.append(f"{len(found) - _MOST_FINDINGS} weaker findings of this kind are left out.")
     return result.with_remarks(*_about_one_column(last), *scale, *texts)
+
+
+def _with_local_agreement(result: Audit, model: Any, X: Any, groups: ArrayLike | None) -> Audit:
+    """The audit in which neighbours support labels, if the model knows how important its columns are."""
+    importances = getattr(model, "feature_importances_", None)
+    if importances is None or len(result) > _MOST_ROWS_COMPARED:
+        return result
+    columns = level_columns(X)
+    return result if len(columns) != len(importances) else result.by_neighbours(columns, importances, groups)
 
 
 def _reason(model: Any, scale: JudgedScale) -> str:

@@ -27,8 +27,10 @@ _LEAST_EXPECTED = 5.0  # labels in a bin of the test of fit
 _JOINED = 4  # bins that are one in the test of fit, so that rounded labels are no misfit
 
 
-class _Average(NamedTuple):
-    wrong: FloatArray  # shares of the labels inside the bins
+class Average(NamedTuple):
+    """The average model: shares of the labels in each bin that are wrong and clean, log odds, and tail."""
+
+    wrong: FloatArray
     clean: FloatArray
     odds: FloatArray
     tail: float
@@ -74,10 +76,10 @@ def separate_counts(histogram: Histogram, contamination: float | None) -> dict[s
         models = [_with_share(model, histogram.counts, known) for model in models]
     models = distinct(models)
     kept, weights = _weighted(models)
-    average = _average(kept, weights, histogram)
+    joint = _average(kept, weights, histogram)
     share, far = inside / histogram.n, histogram.far / histogram.n
-    estimate = far + share * float(average.wrong.sum()) if contamination is None else contamination
-    out = far + share * float(average.wrong[average.odds > 0].sum())
+    estimate = far + share * float(joint.wrong.sum()) if contamination is None else contamination
+    out = far + share * float(joint.wrong[joint.odds > 0].sum())
     possible = intervals(models, histogram) if contamination is None else known_share(estimate, out)
     return {
         "contamination": estimate,
@@ -85,15 +87,32 @@ def separate_counts(histogram: Histogram, contamination: float | None) -> dict[s
         "contamination_interval": possible.in_all.with_value(estimate),
         "standing_out": out,
         "standing_out_interval": possible.standing_out.with_value(out),
-        "variance_ratio": _second_moment(average.clean, histogram),
-        "tail": average.tail,
+        "variance_ratio": _second_moment(joint.clean, histogram),
+        "tail": joint.tail,
         "center": histogram.center,
         "scale": histogram.width,
         "knots": tuple(KNOTS.tolist()),
-        "odds": tuple(average.odds.tolist()),
+        "odds": tuple(joint.odds.tolist()),
         "n": histogram.n,
-        "warnings": _warnings(estimate, average, histogram),
+        "warnings": _warnings(estimate, joint, histogram),
     }
+
+
+def average(histogram: Histogram) -> Average:
+    """The average of all models that fit the counts.
+
+    Parameters
+    ----------
+    histogram : Histogram
+        Counts of scaled residuals.
+
+    Returns
+    -------
+    Average
+        The average model.
+    """
+    models = [model for core in CORES for model in _mixture.fit(core, histogram.counts)]
+    return _average(*_weighted(distinct(models)), histogram)
 
 
 def _weighted(models: list[Model]) -> tuple[list[Model], FloatArray]:
@@ -103,7 +122,7 @@ def _weighted(models: list[Model]) -> tuple[list[Model], FloatArray]:
     return models[: weights.size], weights / weights.sum()
 
 
-def _average(models: list[Model], weights: FloatArray, histogram: Histogram) -> _Average:
+def _average(models: list[Model], weights: FloatArray, histogram: Histogram) -> Average:
     wrong, clean, granted = np.zeros_like(X), np.zeros_like(X), np.zeros_like(X)
     tail = 0.0
     for model, weight in zip(models, weights, strict=True):
@@ -114,7 +133,7 @@ def _average(models: list[Model], weights: FloatArray, histogram: Histogram) -> 
     granted *= (GRANTED + histogram.far) / histogram.n
     odds = log(np.maximum(wrong + granted, _TINY)) - log(np.maximum(clean, _TINY))
     odds += min(_ABSORBED / histogram.n, _MOST_ABSORBED)
-    return _Average(wrong, clean, _rising_outwards(odds, int(np.argmax(clean / WIDTHS))), tail)
+    return Average(wrong, clean, _rising_outwards(odds, int(np.argmax(clean / WIDTHS))), tail)
 
 
 def _rising_outwards(odds: FloatArray, mode: int) -> FloatArray:
@@ -142,7 +161,7 @@ def _second_moment(clean: FloatArray, histogram: Histogram) -> float:
     return float((clean * r * r).sum() / clean.sum())
 
 
-def _warnings(contamination: float, average: _Average, histogram: Histogram) -> tuple[str, ...]:
+def _warnings(contamination: float, average: Average, histogram: Histogram) -> tuple[str, ...]:
     found = []
     if contamination > _MANY:
         found.append(
@@ -157,7 +176,7 @@ def _warnings(contamination: float, average: _Average, histogram: Histogram) -> 
     return tuple(found)
 
 
-def _misfit(average: _Average, histogram: Histogram) -> float:
+def _misfit(average: Average, histogram: Histogram) -> float:
     """Deviance per label, less what chance explains: six standard deviations above its expectation."""
     n, joints = float(histogram.counts.sum()), np.arange(0, X.size, _JOINED)
     counts = np.add.reduceat(histogram.counts, joints)

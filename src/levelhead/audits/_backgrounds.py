@@ -25,7 +25,7 @@ PAID_IN_THE_AVERAGE = (
     0.5  # part of the price per label that decides on the weight of a model, chosen on the same cells
 )
 _PER_LABEL, _PER_LABEL_OF_SLAB = 0.06, 0.03
-_SLAB, _RING, _BUMP = 1.0, 1.5, 2.0  # prices
+_SLAB, RING, _BUMP = 1.0, 1.5, 2.0  # prices
 
 _NORMAL_SLABS = (5.0, 10.0, 20.0, 40.0)  # standard deviations
 _FLAT_SLABS = (15.0, 30.0, 60.0)  # half-widths
@@ -54,7 +54,7 @@ def dictionary(scale: float) -> tuple[FloatArray, FloatArray]:
     for c in _RINGS:
         right, left = _ring(scale * c, scale), _ring(-scale * c, scale)
         shapes += [right, left, 0.5 * (right + left)]
-        prices += [_RING] * 3
+        prices += [RING] * 3
     for c in _BUMPS:
         sd = scale * max(c * _RELATIVE_WIDTH, _LEAST_WIDTH)
         shapes += [_normal(scale * c, sd), _normal(-scale * c, sd)]

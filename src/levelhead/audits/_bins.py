@@ -69,13 +69,15 @@ class Histogram:
         )
 
 
-def count(r: FloatArray) -> Histogram:
+def count(r: FloatArray, weight: FloatArray | None = None) -> Histogram:
     """Count residuals; refuse those of which more than half are equal.
 
     Parameters
     ----------
     r : ndarray of shape (n,)
         Scaled residuals.
+    weight : ndarray of shape (n,), default=None
+        What each of them counts in its bin, from 0 to 1; the bins themselves are those of all residuals.
 
     Returns
     -------
@@ -95,7 +97,16 @@ def count(r: FloatArray) -> Histogram:
     if not width > 0:
         value = "exactly 0" if ordered[start] == 0 else f"equal to {ordered[start]:g}"
         raise ValueError(f"more than half of the residuals are {value}: the noise has no width to estimate")
-    return count_piece(ordered, float(ordered[start] + 0.5 * lengths[start]), width)
+    center = float(ordered[start] + 0.5 * lengths[start])
+    return count_piece(ordered, center, width) if weight is None else _weighted(r, weight, center, width)
+
+
+def _weighted(r: FloatArray, weight: FloatArray, center: float, width: float) -> Histogram:
+    """Sums of weights in bins; numbers of residuals are rounded."""
+    place = np.searchsorted(center + width * EDGES, r, side="right")
+    counts = np.bincount(place, weight, minlength=EDGES.size + 1)[1 : EDGES.size].astype(np.float64)
+    n = max(round(float(weight.sum())), 1)
+    return Histogram(counts, center, width, max(n - round(float(counts.sum())), 0), n)
 
 
 def count_piece(r: FloatArray, center: float, width: float) -> Histogram:

@@ -16,6 +16,7 @@ from levelhead.theory.elementary import exp, log
 
 FloatArray = NDArray[np.float64]
 
+MANY = 1 / 3  # beyond this share of labels of other rows, the model has followed them
 _LEAST_ROWS = 100
 _MOST_ROWS = 20_000  # of more labels, so many are looked at
 _GAIN = 0.05  # log likelihood per label by which the mixture must be better; chosen on energy and kc_house

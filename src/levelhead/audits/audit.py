@@ -1,6 +1,7 @@
 """The result of an audit: the probability that each label is wrong, the flagged labels, and a summary in words."""
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -12,14 +13,15 @@ from levelhead._checks import share as check_share
 from levelhead._checks import vector
 from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
-from levelhead._plot_style import shown_once
+from levelhead.audits._agreement import supported_odds
+from levelhead.audits._factors import find_factors
 from levelhead.audits._groups import group_odds
-from levelhead.audits._unrelated import unrelated_limit, unrelated_share
+from levelhead.audits._unrelated import MANY, unrelated_limit, unrelated_share
 from levelhead.audits.dependence import correlation_within, level_codes
 from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.html import audit_html
+from levelhead.audits.presentation import as_frame, drawn, in_words
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
-from levelhead.prediction import make_frame
 from levelhead.prediction.calibration import added_variance
 from levelhead.prediction.transforms import Transform
 from levelhead.tables.missing import label_codes
@@ -29,8 +31,8 @@ FloatArray = NDArray[np.float64]
 
 LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong labels
 _CODE_ODDS = 20.0  # log odds that a code for missing is wrong
-_MANY = 1 / 3  # beyond this share of labels of other rows, the model has followed them
 _NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
+_SUPPORTED_ODDS = -1.0986122886681098  # log odds, of a probability of ¼: supported labels stay in doubt
 _LARGEST_IN_GROUPS = 2.0  # residuals beyond it count as this in the correlation within groups of clean labels
 
 
@@ -326,7 +328,7 @@ class Audit:
 
         0 if the share was given, or if it was estimated on other rows.
         """
-        if self.separation.standard_error == 0 or self.separation.n + self.is_code.sum() != len(self):
+        if self._is_given:
             return 0.0
         given, predicted, std = (values[~self.is_code] for values in self.judged)
         return unrelated_limit(given, predicted, std)
@@ -349,9 +351,36 @@ class Audit:
         return f"at least {least:.1%} stand out, up to {most:.1%} could be wrong with those that hide in the noise"
 
     @property
+    def _is_given(self) -> bool:
+        """Whether the share was given, or estimated on other rows."""
+        return bool(
+            self.separation.standard_error == 0 or self.separation.n + self.is_code.sum() != len(self)
+        )
+
+    def _separated_by(self, separation: ContaminationEstimate, variance: FloatArray) -> "Audit":
+        """The same labels and predictions, judged by another separation of their residuals."""
+        return Audit.from_residuals(
+            self.given_label,
+            self.judged.predicted,
+            variance,
+            alpha=self.alpha,
+            transform=None if self.scale is None else self.scale.transform,
+            separation=separation,
+            false_alarm_rate=self.false_alarm_rate,
+            codes=np.unique(self.given_label[self.is_code]),
+            index=self.index,
+        ).with_remarks(*self.remarks)
+
+    def _with_odds(self, log_odds: FloatArray) -> "Audit":
+        """The same audit with other log odds, and the flags that follow from them."""
+        p = 1 / (1 + exp(-log_odds))
+        flagged = _flagged(p, self.is_code, self.false_alarm_rate)
+        return replace(self, log_odds=log_odds, p_outlier=p, is_label_issue=flagged)
+
+    @property
     def _hidden(self) -> float:
         """Share of wrong labels that the model has followed, if there are many."""
-        return self.unrelated if self.unrelated > _MANY else 0.0
+        return self.unrelated if self.unrelated > MANY else 0.0
 
     def _with_codes(self, share: float) -> float:
         """Add the codes to a share among the other labels; in a fit to all rows they are a part of the share."""
@@ -403,19 +432,35 @@ class Audit:
         variance = judged.std**2 + added_variance(residual, judged.std**2, missing)
         known = self.separation.contamination if self.separation.standard_error == 0 else None
         rest = ~self.is_code
-        return Audit.from_residuals(
-            self.given_label,
-            judged.predicted,
-            variance,
-            alpha=self.alpha,
-            transform=None if self.scale is None else self.scale.transform,
-            separation=estimate_contamination(
-                residual[rest], variance[rest], contamination=known, core="student"
-            ),
-            false_alarm_rate=self.false_alarm_rate,
-            codes=np.unique(self.given_label[self.is_code]),
-            index=self.index,
-        ).with_remarks(*self.remarks)
+        separation = estimate_contamination(
+            residual[rest], variance[rest], contamination=known, core="student"
+        )
+        return self._separated_by(separation, variance)
+
+    def by_factors(self) -> "Audit":
+        """Return the same audit, in which labels of a misplaced decimal point are judged as such.
+
+        A label that is ten, a hundred or a thousand times a plausible one, or such a part of it, is more suspect than
+        its residual alone says, if several labels of the table are. All other labels are then separated without them.
+
+        Returns
+        -------
+        Audit
+            A new audit; this one if there is no sign of such labels, or if the share of wrong labels was given or
+            estimated on other rows.
+        """
+        if self._is_given:
+            return self
+        rest = ~self.is_code
+        given, (_, predicted, std) = self.given_label[rest], (values[rest] for values in self.judged)
+        transform = None if self.scale is None else self.scale.transform
+        factors = find_factors(given, predicted, std, transform)
+        if factors is None:
+            return self
+        found = self._separated_by(factors.separation, self.judged.std**2)
+        odds = found.log_odds.copy()
+        odds[rest] = factors.log_odds
+        return found._with_odds(odds)
 
     def by_groups(self, groups: ArrayLike) -> "Audit":
         """Return the same audit, in which a label is more suspect if other labels of its group are.
@@ -453,10 +498,62 @@ class Audit:
             return self
         odds = self.log_odds.copy()
         odds[rest] = found.log_odds
-        p = 1 / (1 + exp(-odds))
-        flagged = _flagged(p, self.is_code, self.false_alarm_rate)
-        return replace(self, log_odds=odds, p_outlier=p, is_label_issue=flagged).with_remarks(
+        return self._with_odds(odds).with_remarks(
             f"In {len(found.spoilt):,} of {codes.max() + 1:,} groups most labels look wrong."
+        )
+
+    def by_neighbours(
+        self,
+        columns: Mapping[str, ArrayLike],
+        importances: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> "Audit":
+        """Return the same audit, in which a label is less suspect if those of the nearest rows deviate alike.
+
+        Wrong labels lie anywhere in a table. If neighbours deviate in the same direction and by about as much, the
+        model errs there, or all of these labels are wrong together; such labels stay in doubt, and are not flagged.
+
+        Parameters
+        ----------
+        columns : mapping of str to array-like of shape (n_samples,)
+            Inputs of the model: numbers, dates or categories.
+        importances : array-like of shape (n_columns,)
+            Importance of each column, by which it counts in the distance of two rows.
+        groups : array-like of shape (n_samples,), default=None
+            Rows with equal entries belong together and do not support each other.
+
+        Returns
+        -------
+        Audit
+            A new audit with other probabilities and flags, and a remark if fewer labels are flagged; this one if
+            neighbours support none of the suspects.
+
+        Raises
+        ------
+        ValueError
+            If there is not one importance per column.
+        """
+        weights = np.asarray(importances, dtype=np.float64)
+        if weights.shape != (len(columns),):
+            raise ValueError(
+                f"importances has shape {weights.shape}; give one for each of {len(columns)} columns"
+            )
+        suspects = np.flatnonzero((self.log_odds > 0) & ~self.is_code)
+        if not suspects.size:
+            return self
+        apart = None if groups is None else level_codes(np.asarray(groups))
+        supported = supported_odds(self.log_odds[suspects], self.z, suspects, columns, weights, apart)
+        odds = self.log_odds.copy()
+        odds[suspects] = np.maximum(supported, np.minimum(odds[suspects], _SUPPORTED_ODDS))
+        if (odds == self.log_odds).all():
+            return self
+        found = self._with_odds(odds)
+        fewer = int((self.is_label_issue & (odds <= 0)).sum())
+        if not fewer:
+            return found
+        return found.with_remarks(
+            f"{fewer:,} {'label deviates' if fewer == 1 else 'labels deviate'} from the prediction as those of the "
+            "nearest rows do, so the model may err there: in doubt, not flagged."
         )
 
     def with_remarks(self, *remarks: str) -> "Audit":
@@ -487,35 +584,7 @@ class Audit:
         str
             A few lines: share of wrong labels, number of flagged labels, the most suspect rows.
         """
-        n, found = len(self), int(self.is_label_issue.sum())
-        trusted = int((~self.is_label_issue & (self.p_outlier < 0.5 * self.false_alarm_rate)).sum())
-        lines = [f"Not reliable: {'; '.join(self.warnings)}."] if self.warnings else []
-        lines += [
-            f"{n:,} labels. About {self.contamination:.1%} look wrong: {self.shares}.",
-            f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {flagged_in_words(found)} "
-            f"(at most {self.false_alarm_rate:.0%} of them are expected to be false alarms).",
-        ]
-        for code in np.unique(self.given_label[self.is_code]):
-            count = int((self.given_label == code).sum())
-            lines.append(f"{count:,} labels are {code:g}, which seems to stand for a missing value.")
-        if found:
-            shown = ", ".join(
-                f"{row} ({self.given_label[row]:.4g} given, {self.predicted_label[row]:.4g} expected)"
-                for row in self.issues[:5]
-            )
-            more = f", and {found - 5:,} more" if found > 5 else ""
-            lines.append(f"Most suspect rows: {shown}{more}.")
-        if self.unrelated_limit > _MANY:
-            lines.append(
-                f"The inputs predict so little that up to {self.unrelated_limit:.0%} of the labels could be those of "
-                "other rows."
-            )
-        if self.separation.tail > 0:
-            lines.append(
-                f"Clean noise has heavier tails than a Gaussian (about {1 / self.separation.tail:.0f} degrees of "
-                "freedom); that was allowed for."
-            )
-        return "\n".join([*lines, *self.remarks])
+        return in_words(self)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -536,27 +605,7 @@ class Audit:
         ImportError
             If matplotlib is not installed.
         """
-        plt = needed("matplotlib.pyplot", "Audit.plot", "plot")
-        figure, (labels, scores, chances) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
-        wrong = self.is_label_issue
-        for axes, y in ((labels, self.given_label), (scores, np.arcsinh(self.z))):
-            axes.plot(self.predicted_label[~wrong], y[~wrong], ".", ms=3, color="#8a8f98", label="kept")
-            axes.plot(self.predicted_label[wrong], y[wrong], "x", ms=6, color="#d55e00", label="flagged")
-            axes.set_xlabel("expected label")
-        labels.axline((self.predicted_label[0],) * 2, slope=1, color="#1f2430", lw=0.8)
-        labels.set(ylabel="given label", title=f"{wrong.sum():,} of {len(self):,} labels are flagged")
-        labels.legend()
-        ticks = np.array([-1000, -100, -10, -3, 0, 3, 10, 100, 1000])
-        scores.set_yticks(np.arcsinh(ticks), [str(t) for t in ticks])
-        scores.set(ylabel="(given − expected)/std", title="Residuals in units of the clean noise")
-        chances.hist(self.p_outlier, bins=np.linspace(0, 1, 41), color="#0072b2")
-        chances.set(
-            yscale="log",
-            xlabel="probability that the label is wrong",
-            ylabel="labels",
-            title="How sure it is",
-        )
-        return shown_once(figure)
+        return drawn(self)
 
     def report(self, path: str | Path | None = None, *, overwrite: bool = False, **contents: Any) -> Any:
         """Return the page to review the flagged labels; a notebook shows it below the cell.
@@ -599,24 +648,7 @@ class Audit:
         pandas.DataFrame or polars.DataFrame
             One column per attribute.
         """
-        columns = (
-            "given_label",
-            "predicted_label",
-            "std",
-            "z",
-            "p_outlier",
-            "log_odds",
-            "label_quality",
-            "is_label_issue",
-            "is_code",
-            "alpha",
-        )
-        values = {name: getattr(self, name) for name in columns}
-        if self.index is None:
-            return make_frame(values, backend)
-        if backend == "pandas":
-            return make_frame(values, backend).set_axis(self.index, axis=0)
-        return make_frame({"index": self.index} | values, backend)
+        return as_frame(self, backend)
 
 
 def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
@@ -643,22 +675,6 @@ def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
     return chosen & (p > 0.5)
 
 
-def flagged_in_words(count: int) -> str:
-    """Say how many labels are flagged.
-
-    Parameters
-    ----------
-    count : int
-        Number of flagged labels.
-
-    Returns
-    -------
-    str
-        The end of a sentence about labels.
-    """
-    return f"{count:,} {'is' if count == 1 else 'are'} flagged"
-
-
 def _flagged(p: FloatArray, is_code: NDArray[np.bool_], false_alarm_rate: float) -> NDArray[np.bool_]:
     """Codes, and the most suspect of the other labels."""
     flagged = is_code.copy()
@@ -677,7 +693,7 @@ def _without_signal(y: FloatArray, mean: FloatArray) -> tuple[str, ...]:
 
 
 def _too_many(unrelated: float) -> tuple[str, ...]:
-    if unrelated <= _MANY:
+    if unrelated <= MANY:
         return ()
     return (
         f"about {unrelated:.0%} of the labels look like labels of other rows; with so many, the model follows wrong "

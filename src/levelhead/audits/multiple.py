@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelhead._checks import FloatArray
-from levelhead.audits.audit import Audit, flagged_in_words
+from levelhead.audits.audit import Audit
 from levelhead.audits.html import multi_audit_html
+from levelhead.audits.presentation import flagged_in_words
 from levelhead.prediction.display import make_frame
 from levelhead.prediction.multiple import place_of
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from levelhead.auditing import groups_in_table, judge
 from levelhead.audits import LEAST_ROWS, Audit, Findings, investigate
-from levelhead.audits.audit import flagged_in_words
+from levelhead.audits.presentation import flagged_in_words
 from levelhead.estimators._types import Seed, TargetTransform
 from levelhead.files.fitting import (
     FittedFile,

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from levelhead._checks import share as check_share
 from levelhead.audits import Audit, ContaminationEstimate, doubtful
-from levelhead.audits.audit import flagged_in_words
 from levelhead.audits.counted import Odds, Residuals
+from levelhead.audits.presentation import flagged_in_words
 from levelhead.large.judging import Judge, learn_judge, score_all, scores
 from levelhead.large.pieces import LargeTable
 from levelhead.large.stages import Stages
