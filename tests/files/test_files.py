@@ -44,7 +44,7 @@ def test_wrong_labels_come_first_with_their_names(result):
     assert len(frame) == N
     assert set(frame["row"].head(3)) == {k + 1 for k in WRONG}
     assert set(frame["code"].head(3)) == {f"h{k}" for k in WRONG}
-    assert frame["likely_error"].head(3).str.contains("10 times too large").sum() >= 2
+    assert "10 times too large" in set(frame["likely_error"].head(3))
     assert result.to_dict()["flagged_rows"] == frame["row"].head(3).tolist()
     first, *_ = result.summary().splitlines()
     assert first.startswith(f"Judged {N} of {N} labels.")
