@@ -2,6 +2,7 @@
 
     python bench/scale.py --rows 100000 1000000           # what is missing in bench/results/scale.csv
     python bench/scale.py --rows 10000000 --kinds lightgbm command-audit
+    python bench/scale.py --rows 10 --kinds command-predict command-help
     python bench/scale.py --pages                         # docs/tables/scale.md and scale_marks.md
 
 Every kind runs in a process of its own on one core, because the CPU seconds of threads that wait for each other depend
@@ -36,6 +37,7 @@ FEATURES = [f"x{k}" for k in range(20)]
 PIECE = 100_000
 PREDICTED = 100_000
 TEST_SEED = 10**6
+SHORT_CALLS = 5
 MODEL_ROWS = 10**5  # of the model that predicts and audits tables of all sizes
 MEMORY = {
     3 * 10**6: "3GB",
@@ -237,6 +239,37 @@ def command_fit(folder: Path, n: int) -> Found:
     }
 
 
+def command_predict(folder: Path, n: int) -> Found:
+    """A model of 300 rows with a category and a date predicts n rows of a CSV file: nearly all of it is the start."""
+    model, table = folder / "small.levelhead", _small_table(300)
+    if not model.exists():
+        table.to_csv(folder / "small.csv", index=False)
+        command(300, "fit", folder / "small.csv", "--target", "y", "--out", model)
+    table.head(n).drop(columns="y").to_csv(folder / "few.csv", index=False)
+    return _of_short("predict", model, folder / "few.csv", "--out", folder / "predicted.csv", "--force")
+
+
+def command_help(folder: Path, n: int) -> Found:
+    return _of_short("--help")
+
+
+def _small_table(n: int) -> pd.DataFrame:
+    X, y, _ = piece(0, n)
+    colour = np.array(["red", "green", "blue"])[np.digitize(X[:, 1], [-0.5, 0.5])]
+    day = pd.date_range("2024-01-01", periods=n).strftime("%Y-%m-%d")
+    return pd.DataFrame({"size": X[:, 0], "colour": colour, "day": day, "y": y})
+
+
+def _of_short(*arguments: object) -> Found:
+    """Mean of five calls of a short command, after one that fills the caches of files and kernels."""
+    called = [sys.executable, "-m", "levelhead", *map(str, arguments)]
+    subprocess.run(called, check=True, stdout=subprocess.DEVNULL)
+    with Meter() as meter:
+        for _ in range(SHORT_CALLS):
+            subprocess.run(called, check=True, stdout=subprocess.DEVNULL)
+    return {"seconds": meter.seconds / SHORT_CALLS, "cpu": meter.cpu / SHORT_CALLS}
+
+
 def command(n: int, *arguments: object) -> dict:
     """Run a command of levelhead on n rows, and read what it prints."""
     memory = MEMORY.get(n, "1GB")
@@ -284,8 +317,11 @@ KINDS: dict[str, Callable[[Path, int], Found]] = {
     "auto-audit": auto_audit,
     "command-audit": command_audit,
     "command-fit": command_fit,
+    "command-predict": command_predict,
+    "command-help": command_help,
     "dask-audit": dask_audit,
 }
+ON_REQUEST = ("lightgbm-100", "command-predict", "command-help")  # kinds that run only if they are named
 
 
 def apart(folder: Path) -> Callable[[int, str], Found]:
@@ -381,6 +417,8 @@ def _marks(stored: pd.DataFrame) -> str:
         ("rows with another verdict", 1 - value(million, "dask-audit", "agreement"), 0.001, "{:.3%}"),
         ("exponent of growth, fit, 10⁵ to 10⁶ rows", growth[0], 1.05, "{:.2f}"),
         (f"exponent of growth, audit, 10⁶ to {largest:,} rows", growth[1], 1.05, "{:.2f}"),
+        ("`levelhead predict` of ten rows: CPU s", value(10, "command-predict", "cpu"), 2.5, "{:.2f}"),
+        ("`levelhead --help`: CPU s", value(10, "command-help", "cpu"), 0.5, "{:.2f}"),
     ]
     lines = ["| | measured | at most | |", "|---|--:|--:|---|"]
     for name, found, limit, form in marks:
@@ -393,7 +431,7 @@ def _marks(stored: pd.DataFrame) -> str:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     arguments.add_argument("--rows", type=int, nargs="+", default=[10**5, 10**6])
-    usual = [kind for kind in KINDS if kind != "lightgbm-100"]
+    usual = [kind for kind in KINDS if kind not in ON_REQUEST]
     arguments.add_argument("--kinds", nargs="+", choices=KINDS, default=usual)
     arguments.add_argument("--minutes", type=float, default=float("inf"), help="no kind begins after them")
     arguments.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "levelhead-scale")

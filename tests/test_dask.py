@@ -86,6 +86,20 @@ def test_verdicts_do_not_depend_on_partitions_and_are_those_of_one_process(fitte
     assert (one.index == TABLE.index).all()
 
 
+def test_columns_of_a_parquet_file_keep_its_partitions(fitted, tmp_path):
+    """Dask would read several groups of rows at once where only the labels are used."""
+    TABLE.to_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    ddf = dd.read_parquet(tmp_path / "table.parquet", split_row_groups=True)
+    X, y = ddf[COLUMNS], ddf["y"]
+    assert X.npartitions == 6 != len(y.to_delayed())
+    found = fitted.audit(X, y), fitted.predict_dist(ddf.drop(columns="y"))
+    wanted = fitted.audit(*lazy(3)), fitted.predict_dist(lazy(3)[0])
+    for one, other in zip(found, wanted, strict=True):
+        assert one.npartitions == 6
+        table = one.compute().reset_index(drop=True)  # a file numbers the rows of each group
+        pd.testing.assert_frame_equal(table, other.compute())
+
+
 def test_results_are_lazy_and_trees_learn_from_all_rows(fitted, tmp_path):
     X, y = lazy(3)
     predicted, verdicts = fitted.predict_dist(X), fitted.audit(X, y)

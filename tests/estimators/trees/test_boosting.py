@@ -184,6 +184,23 @@ def test_growing_stops_when_patience_is_over_and_keeps_the_best_trees():
     assert passes[3] < passes[12] < passes[10_000] == 100
 
 
+def test_fold_models_of_many_rows_take_half_the_passes_and_members_stay_as_long(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = rng.uniform(-1, 1, size=(3000, 2))
+    truth = np.sin(4 * table[:, 0]) * table[:, 1]
+    y = truth + 0.1 * rng.normal(size=3000)
+    errors = []
+    for many in (20_000, 3000):
+        monkeypatch.setattr(growing, "_MANY_ROWS", many)
+        model = GCPBoostingRegressor(max_iter=180, n_iter_no_change=10_000, random_state=0, n_jobs=1).fit(
+            table, y
+        )
+        assert len(model.loss_curve_) == (20 if many == 20_000 else 10)  # three trees in a pass
+        assert model.n_iter_ > 90
+        errors.append(np.sqrt(np.mean((model.oof_prediction_.mean - truth) ** 2)))
+    assert errors[1] < 1.3 * errors[0] < 0.13
+
+
 def test_large_tables_get_larger_trees():
     X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 3))
     y = np.sin(5 * X).sum(axis=1)
