@@ -168,8 +168,9 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
         rule = delayed(_rule)(judge, counts, level)
         odds = _summed([delayed(rule.odds)(score) for score in scores])
         flagging = delayed(_with_threshold)(rule, odds)
+        # The index alone, so that no worker holds the inputs until the last label is scored.
         parts = [
-            delayed(_verdicts)(flagging, score, part)
+            delayed(_verdicts)(flagging, score, delayed(_index)(part))
             for score, part in zip(scores, _partitions(X), strict=True)
         ]
         return _collected(parts, _FIELDS, X)
@@ -315,12 +316,16 @@ def _with_threshold(rule: Rule, odds: Odds) -> Rule:
     return rule.with_threshold(odds)
 
 
-def _verdicts(rule: Rule, score: Arrays, part: Any) -> Any:
+def _index(part: Any) -> Any:
+    return part.index
+
+
+def _verdicts(rule: Rule, score: Arrays, index: Any) -> Any:
     pandas = needed("pandas", "levelhead.dask", "dask")
-    if not len(part):
+    if not len(index):
         columns = {name: np.empty(0, dtype=kind) for name, kind in _FIELDS.items()}
-        return pandas.DataFrame(columns, index=part.index)
-    return rule.audit(score).to_frame().set_axis(part.index, axis=0)[list(_FIELDS)]
+        return pandas.DataFrame(columns, index=index)
+    return rule.audit(score).to_frame().set_axis(index, axis=0)[list(_FIELDS)]
 
 
 def _predicted(model: Any, part: Any, coverage: float) -> Any:
