@@ -180,7 +180,7 @@ def test_growing_stops_when_patience_is_over_and_keeps_the_best_trees():
         passes[patience] = len(model.loss_curve_)
         assert passes[patience] == min(best + patience // 3, 100)  # three trees in a pass
         assert [forest.n_trees for forest in model.scale_forests_] == [best] * 5
-        assert model.n_iter_ == 9 * best  # at a third of the machines' step size
+        assert model.n_iter_ == 9 * best  # at a third of the step size
     assert passes[3] < passes[12] < passes[10_000] == 100
 
 
