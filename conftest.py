@@ -1,6 +1,7 @@
 """Runs the Python blocks of the README and the manual as tests; in CI, a skipped test is a failure."""
 
 import faulthandler
+import gc
 import os
 
 # Small LAPACK calls must not wait for threads that other processes keep busy.
@@ -35,6 +36,16 @@ _SLOW = (
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "compiled: needs the compiler on (left out by `make coverage`)")
     config.addinivalue_line("markers", 'slow: takes seconds (left out by `pytest -m "not slow"`)')
+
+
+def pytest_collection() -> None:
+    """Import five thousand tests and their libraries without searching them for garbage again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # all of that lives until the end
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before those with other marks are left out

@@ -206,7 +206,7 @@ OWN = (
 HUBER = "sklearn.linear_model:HuberRegressor(epsilon=1.5, max_iter=500)"
 
 
-def test_a_table_and_methods_of_ones_own(run, flats, tmp_path: Path) -> None:
+def test_a_table_and_methods_of_ones_own(run, call, flats, tmp_path: Path) -> None:
     """A file with categories, dates and gaps; a class with a variance, one without, and one from the folder."""
     (tmp_path / "flats.csv").write_bytes(flats.path.read_bytes())
     (tmp_path / "mine.py").write_text(
@@ -220,9 +220,9 @@ def test_a_table_and_methods_of_ones_own(run, flats, tmp_path: Path) -> None:
     done = run(*study, "--json", cwd=tmp_path)
     assert done.code == 0, done.err
     assert (done.json["finished"], done.json["cached"]) == (2, 6)
-    assert run(*study, "--json", cwd=tmp_path).json["cached"] == 8
+    assert call(*study, "--json", cwd=tmp_path).json["cached"] == 8
 
-    shown = run("study", "table", "--store", "own.db", cwd=tmp_path)
+    shown = call("study", "table", "--store", "own.db", cwd=tmp_path)
     names = [line.partition("  ")[0] for line in shown.out.splitlines()]
     assert names.count("HuberRegressor(epsilon=1.5, max_iter=500)") == names.count("Mine") == 2
     huber = [line for line in shown.out.splitlines() if line.startswith("Huber")]
@@ -238,13 +238,13 @@ def test_a_table_and_methods_of_ones_own(run, flats, tmp_path: Path) -> None:
         "rmse,robust_r2",
         "--json",
     )
-    cells = run(*chosen, cwd=tmp_path).json["cells"]
+    cells = call(*chosen, cwd=tmp_path).json["cells"]
     assert {(c["dataset"], c["measure"]) for c in cells} == {("flats", "rmse"), ("flats", "robust_r2")}
-    page = run("study", "page", "--store", "own.db", "--out", "own.html", cwd=tmp_path)
+    page = call("study", "page", "--store", "own.db", "--out", "own.html", cwd=tmp_path)
     assert page.code == 0, page.err
     assert "<title>A study</title>" in (tmp_path / "own.html").read_text()
 
-    assert run("study", "export", "--store", "own.db", "--out", "own.csv", cwd=tmp_path).code == 0
+    assert call("study", "export", "--store", "own.db", "--out", "own.csv", cwd=tmp_path).code == 0
     again = run(
         "study", "verify", "own.csv", *OWN[:4], "--methods", HUBER, "--sample", 2, "--json", cwd=tmp_path
     )

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 pytest.importorskip("lightgbm")
 
@@ -117,6 +119,32 @@ def test_labels_that_are_wrong_have_no_weight(fitted):
     assert np.median(weight[~WRONG]) > 0.8
     doubled = _large.learnt(fitted.judge_, fitted.judge_, Piece(X, Y, np.full(N, 2.0)), 0).weight
     np.testing.assert_allclose(doubled, 2 * weight)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_trees_of_a_judge_are_its_fold_models(scaled, tmp_path):
+    """Of networks and trees together, alone or at the end of a pipeline; the judge is an ordinary model afterwards."""
+    auto = AutoRegressor(n_members=2, random_state=0, n_jobs=1)
+    judge = make_pipeline(StandardScaler(), auto) if scaled else auto
+    assert _large.fit_judge(judge, X[:SAMPLE], Y[:SAMPLE], np.ones(SAMPLE)) is judge
+    trees = auto.estimators_[0]
+    assert (len(trees.mean_forests_), trees.n_members) == (5, 1)
+    assert {forest.n_trees for forest in trees.mean_forests_} == {trees.n_iter_}
+    assert 0 < trees.disagreement_ < 0.5
+    assert not any("_keeps_fold_models" in vars(part) for part in (auto, *auto.estimators_))
+    again = load(save(judge, tmp_path / "judge.levelhead"))
+    np.testing.assert_array_equal(again.predict(X[:100]), judge.predict(X[:100]))
+    assert len(clone(auto).fit(X[:300], Y[:300]).estimators_[0].mean_forests_) == 1
+
+
+def test_fold_models_predict_new_rows_as_well_as_members():
+    usual = AutoRegressor(n_members=2, random_state=0, n_jobs=1).fit(X[:SAMPLE], Y[:SAMPLE])
+    judge = _large.fit_judge(clone(usual), X[:SAMPLE], Y[:SAMPLE])
+    errors = [np.sqrt(np.mean((m.predict(X[SAMPLE:]) - CLEAN[SAMPLE:]) ** 2)) for m in (usual, judge)]
+    assert errors[1] < 1.1 * errors[0]
+    verdict = judge.audit(X, Y).is_label_issue
+    assert WRONG[verdict].mean() > 0.85
+    assert verdict[WRONG].mean() > 0.8
 
 
 def test_the_same_seed_gives_the_same_model_for_any_pieces(small_limits, monkeypatch, fitted):

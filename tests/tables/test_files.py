@@ -304,3 +304,20 @@ def test_dates_are_read_in_the_format_of_their_column(written: Write) -> None:
     assert table.formats.columns_["day"].date == "%d.%m.%Y"
     new = pd.read_csv(io.StringIO("day\n03.04.2022\n"), dtype=str)
     assert table.formats.transform(new)["day"].tolist() == [pd.Timestamp("2022-04-03")]
+
+
+def test_a_parquet_file_is_never_held_as_a_whole(tmp_path: Path) -> None:
+    """Forty groups of rows of 1.6 MB: pyarrow holds less than all of them."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(800_000, 10)), columns=[f"x{k}" for k in range(10)])
+    table.to_parquet(tmp_path / "table.parquet", row_group_size=20_000)
+    reads = """
+import pyarrow
+from levelhead import tables
+rows = sum(map(len, tables.pieces("table.parquet", 20_000)))
+print(rows, pyarrow.default_memory_pool().max_memory() < 50e6)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", reads], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.split() == ["800000", "True"]

@@ -246,7 +246,7 @@ def test_tables_in_any_locale_are_read_back_or_refused(seed: int, tmp_path: Path
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_later_tables_in_the_same_locale_are_read_back_or_refused(seed: int, tmp_path: Path) -> None:
     table = random_table(random.Random(seed), least_rows=4)
@@ -267,7 +267,7 @@ def test_later_tables_in_the_same_locale_are_read_back_or_refused(seed: int, tmp
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_repaired_labels_are_read_back(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)

@@ -1,5 +1,6 @@
 """The command line: every command is a few lines around calls that a notebook could make too."""
 
+import gc
 import sys
 
 from levelhead._extras import needed
@@ -19,4 +20,7 @@ def main() -> None:
             if error.name not in ("typer", "rich"):
                 raise
             sys.exit(f"levelhead: {error}")
-        app(prog_name="levelhead")
+        try:
+            app(prog_name="levelhead")
+        finally:
+            gc.freeze()  # the interpreter would search all that lives for garbage once more before it ends

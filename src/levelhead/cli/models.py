@@ -8,7 +8,7 @@ import numpy as np
 
 import levelhead
 from levelhead import tables
-from levelhead.cli import options, output, screen
+from levelhead.cli import options, output, screen, starting
 from levelhead.files.formats import Reader, formats_for, known_formats
 from levelhead.tables.columns import free_name
 
@@ -124,7 +124,7 @@ def predict(
     output.refuse(out, force=force)
     if not 0 < coverage < 1:
         raise ValueError(f"--coverage is {coverage}; it must lie strictly between 0 and 1")
-    loaded, rows = levelhead.load(model), 0
+    loaded, rows = _loaded(model), 0
     reader = Reader(loaded, options.number_settings(decimal, thousands, missing), data)
     with (
         screen.bar("predicting") as progress,
@@ -160,7 +160,7 @@ def evaluate(
     allow_missing_labels: options.AllowMissingLabels = False,
 ) -> None:
     """Evaluate a model on a table with labels: error, calibration, and whether the uncertainty predicts the error."""
-    loaded = levelhead.load(model)
+    loaded = _loaded(model)
     settings = options.number_settings(decimal, thousands, missing)
     table = tables.training_table(
         data,
@@ -187,6 +187,14 @@ def evaluate(
     screen.table("Coverage of the intervals", ["expected", "observed"], held)
     kept = [(f"{s:.0%}", f"{result['retention_curve'][int(s * len(table.y))]:.4g}") for s in _SHARES_DROPPED]
     screen.table("RMSE without the most uncertain rows", ["left out", "RMSE"], kept)
+
+
+def _loaded(path: Path) -> Any:
+    """A model and the libraries for tables, which take most of the time of a short command."""
+    with starting.without_collection():
+        import polars  # noqa: F401
+
+        return levelhead.load(path)
 
 
 def _prediction_frame(

@@ -140,7 +140,7 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         delayed, level = _dask().delayed, check_share("coverage", coverage)
         model = delayed(self.model_)
-        parts = [delayed(_predicted)(model, part, level) for part in X.to_delayed()]
+        parts = [delayed(_predicted)(model, part, level) for part in _partitions(X)]
         return _collected(parts, dict.fromkeys(_PREDICTED, "f8"), X)
 
     def audit(self, X: Frame, y: Frame, false_alarm_rate: float = 0.05) -> Frame:
@@ -168,9 +168,10 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
         rule = delayed(_rule)(judge, counts, level)
         odds = _summed([delayed(rule.odds)(score) for score in scores])
         flagging = delayed(_with_threshold)(rule, odds)
+        # The index alone, so that no worker holds the inputs until the last label is scored.
         parts = [
-            delayed(_verdicts)(flagging, score, part)
-            for score, part in zip(scores, X.to_delayed(), strict=True)
+            delayed(_verdicts)(flagging, score, delayed(_index)(part))
+            for score, part in zip(scores, _partitions(X), strict=True)
         ]
         return _collected(parts, _FIELDS, X)
 
@@ -201,7 +202,7 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
         return Sample(rows, key, self.n_rows_)
 
     def _parts(self, X: Frame, y: Frame) -> list[tuple[Any, Any]]:
-        inputs, labels = X.to_delayed(), y.to_delayed()
+        inputs, labels = _partitions(X), _partitions(y)
         if len(inputs) != len(labels):
             raise ValueError(
                 f"X has {len(inputs)} partitions and y {len(labels)}; take both from one data frame"
@@ -211,6 +212,14 @@ class DaskRegressor(BaseEstimator):  # type: ignore[misc]
 
 def _dask() -> Any:
     return needed("dask", "levelhead.dask", "dask")
+
+
+def _partitions(frame: Frame) -> list[Any]:
+    """The partitions, as many as the collection says.
+
+    Dask's optimizer would join those of a Parquet file if only a few of its columns are used, for example the labels.
+    """
+    return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
 def _collected(parts: Sequence[Any], columns: dict[str, str], like: Frame) -> Frame:
@@ -281,7 +290,7 @@ def _chosen(X: Any, y: Any, start: int, seed: int, limit: np.uint64) -> tuple[Pi
 
 
 def _fitted(estimator: Any, rows: Piece) -> Any:
-    return estimator.fit(rows.X, rows.y)
+    return _large.fit_judge(estimator, rows.X, rows.y)
 
 
 def _scored(judge: Any, X: Any, y: Any) -> Arrays:
@@ -307,12 +316,16 @@ def _with_threshold(rule: Rule, odds: Odds) -> Rule:
     return rule.with_threshold(odds)
 
 
-def _verdicts(rule: Rule, score: Arrays, part: Any) -> Any:
+def _index(part: Any) -> Any:
+    return part.index
+
+
+def _verdicts(rule: Rule, score: Arrays, index: Any) -> Any:
     pandas = needed("pandas", "levelhead.dask", "dask")
-    if not len(part):
+    if not len(index):
         columns = {name: np.empty(0, dtype=kind) for name, kind in _FIELDS.items()}
-        return pandas.DataFrame(columns, index=part.index)
-    return rule.audit(score).to_frame().set_axis(part.index, axis=0)[list(_FIELDS)]
+        return pandas.DataFrame(columns, index=index)
+    return rule.audit(score).to_frame().set_axis(index, axis=0)[list(_FIELDS)]
 
 
 def _predicted(model: Any, part: Any, coverage: float) -> Any:

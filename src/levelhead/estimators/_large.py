@@ -26,6 +26,7 @@ from levelhead.estimators import _preparation, _sampling
 from levelhead.estimators._base import Unseen
 from levelhead.estimators._clock import Clock
 from levelhead.estimators._inputs import explained
+from levelhead.estimators._out_of_fold import fit_parameters
 from levelhead.estimators._sampling import Piece, Sample
 from levelhead.estimators._types import FloatArray
 from levelhead.estimators.trees.forest import Forest, lightgbm
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 LARGE_ROWS = 100_000  # tables with as many rows or more are judged by models of a sample
 SAMPLE_ROWS = 50_000
 PIECE_ROWS = 50_000
-JUDGE_MEMBERS = 2  # of each ensemble of networks; the trees have half as many
+JUDGE_MEMBERS = 2  # of each ensemble of networks; the trees are those of the fold models
 DENSE_CELLS = 2**27  # of a sparse table that are held as an array at a time, up to 1 GB
 _HELD_OUT = 0.05  # of all rows, and at most half of the sample
 _JUDGE_TIME = 0.6  # share of a time limit for the judge
@@ -104,7 +105,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> None:
     judge = as_judge(model).set_params(random_state=seed)
     if clock.limited:
         judge.set_params(time_limit=_JUDGE_TIME * clock.left)
-    judge.fit(sample.rows.X, sample.rows.y, sample.rows.weight)
+    fit_judge(judge, *sample.rows[:3])
     trees = trees_of(judge, sample.rows, seed)
 
     def source() -> Iterator[Learnt]:
@@ -129,10 +130,30 @@ def as_judge(estimator: Any) -> Any:
     weight of the final model is that of its trees.
     """
     judge = clone(estimator)
-    last = judge.steps[-1][1] if hasattr(judge, "steps") else judge
+    last = _last(judge)
     if hasattr(last, "_trees_of"):
         last.set_params(n_members=min(last.n_members, JUDGE_MEMBERS))
     return judge
+
+
+def fit_judge(judge: Any, X: Any, y: FloatArray, sample_weight: Any = None) -> Any:
+    """Fit a judge to the sample, and return it.
+
+    The trees of an estimator of networks and trees are those of the fold models: they predict the other rows as well as
+    trees of the whole sample, which would take as long again.
+    """
+    last = _last(judge)
+    if hasattr(last, "_trees_of"):
+        last._keeps_fold_models = True
+    judge.fit(X, y, **fit_parameters(judge, sample_weight=sample_weight))
+    for part in (last, *getattr(last, "estimators_", ())):
+        vars(part).pop("_keeps_fold_models", None)
+    return judge
+
+
+def _last(model: Any) -> Any:
+    """An estimator itself, or the last step of a pipeline."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def trees_of(judge: Any, rows: Piece, seed: int) -> Any:

@@ -82,9 +82,9 @@ class AutoRegressor(FittedRegressor, TableReader):
 
     Tables of 100,000 rows or more are fitted in another way, unless `groups` or `cv` is given. All of the above happens
     on a sample of 50,000 rows, chosen by a hash of their content, with at most two members of each ensemble of networks
-    and one of the trees. It judges the labels of all rows. Then the trees are fitted anew to all rows but one in
-    twenty, with these judgements as weights, and combined with the
-    networks of the sample on the rows that were left out.
+    and the fold models as trees. It judges the labels of all rows. Then the trees are fitted anew to all rows but one
+    in twenty, with these judgements as weights, and combined with the networks of the sample on the rows that were left
+    out.
 
     Parameters
     ----------
@@ -158,6 +158,7 @@ class AutoRegressor(FittedRegressor, TableReader):
     """
 
     _fitted_attribute = "estimators_"
+    _keeps_fold_models = False  # True while a judge of a large table is fitted
     estimators_: list[Fitted]
     comparison_: Comparison | None
     combination_: Combination | None
@@ -279,10 +280,13 @@ class AutoRegressor(FittedRegressor, TableReader):
     def _kinds(self, seed: int) -> list[Fitted]:
         """The unfitted models, trees first."""
         common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs, "verbose": self.verbose}
+        trees = GCPBoostingRegressor(
+            n_members=max(1, self.n_members // 2), monotonic_cst=self.monotonic_cst, **common
+        )
+        if self._keeps_fold_models:
+            trees._keeps_fold_models = True
         return [
-            GCPBoostingRegressor(
-                n_members=max(1, self.n_members // 2), monotonic_cst=self.monotonic_cst, **common
-            ),
+            trees,
             GCPRegressor(
                 n_members=self.n_members, input_scaling="piecewise", weight_decay=_WEIGHT_DECAY, **common
             ),

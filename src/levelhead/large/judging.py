@@ -11,7 +11,7 @@ from levelhead._extras import needed
 from levelhead.auditing import without_codes
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators._base import Unseen
-from levelhead.estimators._large import as_judge, unseen
+from levelhead.estimators._large import as_judge, fit_judge, unseen
 from levelhead.large.pieces import LargeTable, RawPiece
 from levelhead.large.stages import Stages
 from levelhead.progress import Report, report_progress, silent
@@ -127,7 +127,7 @@ def learn_judge(table: LargeTable, estimator: Any, stages: Stages, report: Repor
 
 
 def _fitted(estimator: Any, formats: TableFormats, X: Any, y: FloatArray) -> Pipeline:
-    model = as_judge(estimator).fit(X, y)
+    model = fit_judge(as_judge(estimator), X, y)
     steps = model.steps if hasattr(model, "steps") else [("regressor", model)]
     return Pipeline([("formats", formats), *steps])
 

@@ -39,12 +39,22 @@ def pieces(source: Source, rows: int | None = None) -> Iterator[tuple[Frame, flo
         if rows is None or total == 0:
             yield _typed(table.to_table()), 1.0
             return
-        for batch in table.to_batches(batch_size=rows):
+        for batch in table.to_batches(batch_size=rows, **_little_at_a_time()):
             if batch.num_rows:
                 done += batch.num_rows
                 yield _typed(batch), done / total
     except (OSError, ValueError, TypeError) as error:  # pyarrow has errors of either kind
         raise TableError(f"{source.name} is a damaged Parquet file or folder ({error})") from error
+
+
+def _little_at_a_time() -> dict[str, Any]:
+    """Settings of pyarrow by which it holds two parts at a time; by default it holds the whole file and many parts."""
+    datasets = needed("pyarrow.dataset", "reading Parquet files", "cli")
+    return {
+        "batch_readahead": 1,
+        "fragment_readahead": 1,
+        "fragment_scan_options": datasets.ParquetFragmentScanOptions(pre_buffer=False),
+    }
 
 
 def remarks(source: Source) -> tuple[str, ...]:

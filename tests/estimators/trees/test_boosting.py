@@ -180,8 +180,25 @@ def test_growing_stops_when_patience_is_over_and_keeps_the_best_trees():
         passes[patience] = len(model.loss_curve_)
         assert passes[patience] == min(best + patience // 3, 100)  # three trees in a pass
         assert [forest.n_trees for forest in model.scale_forests_] == [best] * 5
-        assert model.n_iter_ == 9 * best  # at a third of the machines' step size
+        assert model.n_iter_ == 9 * best  # at a third of the step size
     assert passes[3] < passes[12] < passes[10_000] == 100
+
+
+def test_fold_models_of_many_rows_take_half_the_passes_and_members_stay_as_long(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = rng.uniform(-1, 1, size=(3000, 2))
+    truth = np.sin(4 * table[:, 0]) * table[:, 1]
+    y = truth + 0.1 * rng.normal(size=3000)
+    errors = []
+    for many in (20_000, 3000):
+        monkeypatch.setattr(growing, "_MANY_ROWS", many)
+        model = GCPBoostingRegressor(max_iter=180, n_iter_no_change=10_000, random_state=0, n_jobs=1).fit(
+            table, y
+        )
+        assert len(model.loss_curve_) == (20 if many == 20_000 else 10)  # three trees in a pass
+        assert model.n_iter_ > 90
+        errors.append(np.sqrt(np.mean((model.oof_prediction_.mean - truth) ** 2)))
+    assert errors[1] < 1.3 * errors[0] < 0.13
 
 
 def test_large_tables_get_larger_trees():

@@ -171,6 +171,7 @@ class GCPBoostingRegressor(AuditedRegressor):
 
     _fitted_attribute = "mean_forests_"
     _reader = "trees"
+    _keeps_fold_models = False  # whether these are the members, as in the judge of a large table
     mean_forests_: list[Forest]
     scale_forests_: list[Forest]
     shape_: Shape
@@ -299,7 +300,9 @@ class GCPBoostingRegressor(AuditedRegressor):
                 wrong = wrong if judged is None else judged[visits]
             weight = given * self._label_weights(labels, grown, wrong)
         self.shape_, self.scale_forests_ = grown.shape, grown.scale_forests
-        self.mean_forests_ = self._members(inputs, labels, weight, growth, grown.n_passes, seed, clock)
+        self.mean_forests_ = grown.mean_forests or self._members(
+            inputs, labels, weight, growth, grown.n_passes, seed, clock
+        )
         self.n_iter_, self.loss_curve_ = self.mean_forests_[0].n_trees, grown.scores
         self.feature_importances_ = self._importances(table, learnt, weight)
         if rows.n_groups >= LEAST_ROWS:
@@ -442,7 +445,7 @@ class GCPBoostingRegressor(AuditedRegressor):
     def _without_folds(self, n: int) -> Grown:
         """Too few rows to hold any out: a few trees, and the spread of the labels as the scale."""
         zeros = np.zeros(n)
-        return Grown(zeros, zeros, Shape(0.0, 0.0, 0.0), [], min(_PASSES_OF_FEW, self.max_iter), [])
+        return Grown(zeros, zeros, Shape(0.0, 0.0, 0.0), [], [], min(_PASSES_OF_FEW, self.max_iter), [])
 
     def _learn_from_held_out(
         self, labels: FloatArray, grow: Callable[..., Grown], growth: Growth, n_groups: int, clock: Clock
@@ -451,7 +454,7 @@ class GCPBoostingRegressor(AuditedRegressor):
 
         Returns the calibrated variances too, or None if the share cannot be estimated.
         """
-        grow = partial(grow, report=reporter(self))
+        grow = partial(grow, report=reporter(self), keep=self._keeps_fold_models)
         grown = grow(growth=growth, clock=clock.part(_FOLDS_TIME))
         if self.contamination is None or n_groups < LEAST_ROWS or is_noiseless(labels, grown.mean):
             return grown, None
@@ -540,7 +543,7 @@ class GCPBoostingRegressor(AuditedRegressor):
             mean[never] = members.mean(axis=0)
         decoded = self._decoded(mean[None], self.shape_.log_scale(trees))
         self.oof_prediction_ = self._predicted(decoded, location)
-        if self.n_members > 1 and self.separation_ is not None:
+        if len(self.mean_forests_) > 1 and self.separation_ is not None:
             members, _ = self._sums(X[visits])
             relative = (
                 members.var(axis=0) * self.target_scale_.spread**2 / self.oof_prediction_.latent.var[visits]

@@ -31,7 +31,9 @@ Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # of predicti
 
 _ALPHAS = (0.1, 50.0)
 _WARM_UP = 20  # steps of m before α changes: until then, residuals are signal rather than noise
-_FIRST_RATE = 3.0  # learning rate of the fold models, which only judge labels, relative to the members'
+# Learning rate of the fold models, which only judge labels, relative to the members'; and that for many rows, which
+# halves their time. What both cost and change in large tables is in docs/howto/large.md.
+_FIRST_RATE, _FIRST_RATE_OF_MANY, _MANY_ROWS = 3.0, 6.0, 20_000
 _SCALE_RATE = 0.15
 _STEPS = 3  # of the trees for m to one of those for ln s
 _SCALE_LEAVES = (4, 31)  # fewest and most
@@ -133,6 +135,7 @@ class Grown(NamedTuple):
     trees: FloatArray
     shape: Shape
     scale_forests: list[Forest]
+    mean_forests: list[Forest]  # of the fold models, if they are kept
     n_passes: int
     scores: list[float]
 
@@ -151,6 +154,10 @@ def label_trust(wrong: FloatArray, u: FloatArray, alpha: float = _LEAST_ALPHA) -
     near = student.ratios(u, max(alpha, _LEAST_ALPHA), logarithm=False).near
     trust: FloatArray = (1 - wrong) ** 2 * near
     return trust
+
+
+def _first_rate(n: int) -> float:
+    return _FIRST_RATE if n < _MANY_ROWS else _FIRST_RATE_OF_MANY
 
 
 def fisher_step(shape: Shape, z: FloatArray, trees: FloatArray, weight: FloatArray, *, warm: bool) -> Shape:
@@ -198,21 +205,24 @@ def grow(
     by_fold: FloatArray | None = None,
     clock: Clock | None = None,
     report: Report = silent,
+    *,
+    keep: bool = False,
 ) -> Grown:
     """Train fold models together until the score on their held-out labels stops improving, or the time is over.
 
     `y` is scaled to location 0 and spread 1. `by_fold`, of shape (rows, folds), has the labels that each fold model
-    learns from, if they differ.
+    learns from, if they differ. `keep` is whether to return the trees for m of the fold models.
     """
     clock = clock or Clock()
     targets = y[:, None] if by_fold is None else by_fold
-    mean_trees = _mean_trees(X, y, folds, growth, seed, _FIRST_RATE)
+    rate = _first_rate(len(y))
+    mean_trees = _mean_trees(X, y, folds, growth, seed, rate)
     scale_trees = _Trees(growth.scale_parameters(seed, len(y)), mean_trees.booster.train_set, folds)
-    n_passes = max(1, round(growth.n_trees / _FIRST_RATE / _STEPS))
+    n_passes = max(1, round(growth.n_trees / rate / _STEPS))
     mean, trees, shape = np.zeros(len(y)), np.zeros(len(y)), Shape(0.0, 1.0, 0.0)
     even = weight / weight.mean()  # mean 1, so that a sum of weights counts like a number of rows
     scores: list[float] = []
-    best = Grown(mean, trees, shape, [], 0, scores)
+    best = Grown(mean, trees, shape, [], [], 0, scores)
     for k in range(n_passes):
         per_scale = exp(-shape.log_scale(trees))
         for _ in range(_STEPS):
@@ -232,7 +242,10 @@ def grow(
         report("fold models of trees", (k + 1) / n_passes)
         if clock.over:
             break
-    return best._replace(scale_forests=Forest.each(scale_trees.booster, best.n_passes))
+    return best._replace(
+        scale_forests=Forest.each(scale_trees.booster, best.n_passes),
+        mean_forests=Forest.each(mean_trees.booster, _STEPS * best.n_passes) if keep else [],
+    )
 
 
 def finish(
@@ -250,7 +263,7 @@ def finish(
     table = lgb.Dataset(
         X, y, weight=weight / weight.mean(), params=parameters, categorical_feature=list(growth.categorical)
     )
-    n_trees = min(growth.n_trees, round(_FIRST_RATE * _STEPS * n_passes))
+    n_trees = min(growth.n_trees, round(_first_rate(len(y)) * _STEPS * n_passes))
     # Without this, LightGBM would write and read all trees once more.
     booster = lgb.train(parameters, table, n_trees, callbacks=list(callbacks), keep_training_booster=True)
     return Forest.of(booster, booster.current_iteration())
