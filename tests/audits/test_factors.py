@@ -81,7 +81,9 @@ def test_codes_remarks_and_names_of_rows_survive():
     assert result.remarks == ("A remark.",)
     assert result.index[0] == 7
     assert result.separation.n == 1470
-    assert result.standing_out > 50 / 1500
+    assert (
+        50 / 1500 < result.standing_out < 62 / 1500
+    )  # 54 labels are codes or off by ten, and each counts once
 
 
 def test_a_separation_of_other_rows_is_kept():
