@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("typer")
 from typer.testing import CliRunner
 
+from levelhead.cli import screen
 from levelhead.cli.app import app
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
@@ -17,6 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
 @pytest.mark.compiled
 def test_the_commands_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = PAGE.read_text()
+    monkeypatch.setattr(screen, "_SECONDS_BETWEEN_LINES", float("inf"))  # a slow machine reports its progress
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)

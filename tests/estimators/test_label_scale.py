@@ -70,6 +70,32 @@ def test_symmetric_noise_stays_on_a_linear_scale(kind):
     np.testing.assert_array_equal(fitted.predict(X), plain.predict(X))
 
 
+def test_trees_that_fail_on_some_folds_do_not_decide():
+    """With 150 rows, trees predict two distinct labels well or badly by chance, on any scale."""
+    pytest.importorskip("lightgbm")
+    linear = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 2, size=(150, 30)).astype(float)
+        y = 4 * X[:, 3] + 0.01 * rng.normal(size=150)
+        trees = GCPBoostingRegressor(
+            learning_rate=0.1, max_iter=300, n_iter_no_change=12, target_transform="auto", random_state=seed
+        )
+        linear.append(trees._chosen_scale(X, y, None, None, None).transform is None)
+    assert sum(linear) >= 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_log_scale_that_the_mean_needs_is_chosen(seed):
+    """The noise is a fifth of the label, and labels of typical rows differ by a factor of 20."""
+    pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 3))
+    y = np.exp(7 + 1.5 * X[:, 0] + 0.2 * X[:, 1] + 0.2 * rng.normal(size=600))
+    fitted = model("trees", target_transform="auto", max_iter=300, learning_rate=0.1).fit(X, y)
+    assert isinstance(fitted.target_transform_, LogTransform)
+
+
 @kinds
 def test_a_model_on_a_log_scale_is_that_of_the_logarithms(kind):
     X, y, _ = prices(200)

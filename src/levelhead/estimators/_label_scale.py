@@ -3,7 +3,9 @@
 A choice compares, on held-out rows, how probable the labels are in the units of y (the derivative of the scale is part
 of the density). Each density is mixed with a broad one that is the same for all scales. A label that is probably wrong
 on any of the scales counts for none, except against a logarithm if it is not positive and plausible on the linear
-scale. The linear scale stays unless another one is clearly better.
+scale. The linear scale stays unless another one is clearly better. A power must also make the residuals of the linear
+fit more probable: this compares densities of the same predictions, whereas trees of a small table may fail on some
+folds of any scale.
 """
 
 from abc import abstractmethod
@@ -18,6 +20,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators._out_of_fold import Splitting
 from levelhead.estimators._preparation import Rows, arrange, target_scale
+from levelhead.estimators._separating import calibrated_separation, is_noiseless
 from levelhead.estimators._types import FloatArray, Table
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import log_density
@@ -39,6 +42,9 @@ _POWERS = np.arange(0, 2.01, 0.25)
 _LINEAR_POWERS = (0.9, 1.1)
 _DOUBT = 0.05  # share of the broad density that all scales have in common
 _CLEARLY = 2.0  # standard errors by which another scale must be better than the linear one
+# For the residuals of the linear fit and a power, which is the best of nine; set on simulated labels with and without
+# skewness.
+_MOST_CLEARLY = 4.0
 
 
 class Choice(NamedTuple):
@@ -182,12 +188,10 @@ class _Trial:
 
     def best_power(self) -> YeoJohnsonTransform:
         """The power under which held-out residuals of the linear fit are most probable."""
-        mean, variance = self.linear
         best, highest = YeoJohnsonTransform(1.0, self.center, self.spread), -np.inf
         for power in _POWERS.tolist():
             scale = YeoJohnsonTransform(power, self.center, self.spread)
-            at, slope = scale.forward(mean), exp(scale.log_derivative(mean))
-            score = float((self.weight * self.scores(scale, at, variance * slope * slope).value).sum())
+            score = float((self.weight * self.scores(scale, *self._moved(scale)).value).sum())
             if score > highest:
                 best, highest = scale, score
         return best
@@ -200,7 +204,29 @@ class _Trial:
             found.append(LogTransform.of(self.y))
         bent = self.best_power()
         least, most = _LINEAR_POWERS
-        return [*found, bent] if bent.power > most or (bent.power < least and not found) else found
+        is_new = bent.power > most or (bent.power < least and not found)
+        return [*found, bent] if is_new and self._suits_residuals(bent) else found
+
+    def _suits_residuals(self, scale: Transform) -> bool:
+        """Whether a scale makes residuals of the linear fit much more probable, without wrong labels."""
+        fits = [(self.y, *self.linear), (scale.labels(self.y), *self._moved(scale))]
+        if any(is_noiseless(labels, mean) for labels, mean, _ in fits):
+            return False
+        right = ~np.any([_probably_wrong(*fit) for fit in fits], axis=0)
+        few = right.sum() < LEAST_ROWS / 2
+        if few or any(is_noiseless(labels[right], mean[right]) for labels, mean, _ in fits):
+            return False
+        before, after = (log_density((y - mean)[right], variance[right]) for y, mean, variance in fits)
+        gains = np.zeros(len(self.y))
+        gains[right] = after + scale.log_derivative(self.y)[right] - before
+        gain, error = self._gain(gains, right)
+        return gain > _MOST_CLEARLY * error
+
+    def _moved(self, scale: Transform) -> tuple[FloatArray, FloatArray]:
+        """The predictions of the linear fit on another scale, to first order."""
+        mean, variance = self.linear
+        slope = exp(scale.log_derivative(mean))
+        return scale.forward(mean), variance * slope * slope
 
     def choice(self) -> Choice:
         of_linear = self.scores(None, *self.linear)
@@ -231,6 +257,11 @@ class _Trial:
         weight = weight / weight.sum()
         mean = float((weight * gain).sum())
         return mean, float(np.sqrt((weight**2 * (gain - mean) ** 2).sum()))
+
+
+def _probably_wrong(y: FloatArray, mean: FloatArray, variance: FloatArray) -> NDArray[np.bool_]:
+    calibration, separation = calibrated_separation(y, mean, variance)
+    return separation.probability(y - mean, calibration(variance)) > 0.5
 
 
 def _preference(candidate: tuple[Transform, tuple[float, float]]) -> float:
