@@ -135,7 +135,7 @@ def test_bad_rows_are_still_refused(rows: np.ndarray, message: str) -> None:
         (FRAME.rename(columns={"a": "b"}), "feature names"),
         (FRAME[["kind", "a"]], "feature names"),
         (FRAME[["a"]], "feature names|features"),
-        (FRAME[:0], "0 sample"),
+        (FRAME[:0], "no rows"),
         (FRAME.assign(a=np.inf), "infinite"),
     ],
 )

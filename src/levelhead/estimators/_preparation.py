@@ -217,7 +217,7 @@ def row_keys(X: NDArray[np.floating], y: FloatArray, seed: int) -> NDArray[np.ui
     y may have several columns.
     """
     key = np.full(len(y), seed, dtype=np.uint64)
-    for column in (*X.T, *y.reshape(len(y), -1).T):
+    for column in (*X.T, *np.atleast_2d(y.T)):
         bits = (column.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 and 0 are one number
         key = (key ^ bits) + np.uint64(0x9E3779B97F4A7C15)
         key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
