@@ -49,6 +49,28 @@ def parts(cells: dict) -> dict[str, dict]:
     return {"judged": judged, "chosen on": {key: cell for key, cell in cells.items() if key not in judged}}
 
 
+SHOWN = (
+    "auto", f"deep ensemble{CLEANED}", f"CatBoost{CLEANED}", "LightGBM L1", "CatBoost MAE", f"quantile forest{CLEANED}",
+    "cleanlab + LightGBM",
+)  # fmt: skip
+
+
+def errors(cells: dict, condition: str) -> str:
+    """RMSE of some methods on the judged tables with one kind of wrong labels; means of the splits of `auto`."""
+    judged = [table for table, kind in parts(cells)["judged"] if kind == condition]
+    lines = [f"| | {' | '.join(judged)} |", f"|---|{'---:|' * len(judged)}"]
+    for method in SHOWN:
+        values = []
+        for table in judged:
+            cell = cells[table, condition]
+            own = np.array([cell[method][seed]["rmse"] for seed in cell["auto"]])
+            error = own.std(ddof=1) / np.sqrt(len(own))
+            digits = max(0, 1 - int(np.floor(np.log10(error))))
+            values.append(f"{own.mean():,.{digits}f} ± {error:,.{digits}f}")
+        lines.append(f"| {method} | {' | '.join(values)} |")
+    return "\n".join(lines)
+
+
 def leads(cells: dict) -> str:
     """Leads, ties and lags of `auto` beside the best peer of each cell."""
     lines = [

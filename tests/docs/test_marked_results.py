@@ -59,6 +59,22 @@ def test_comments_that_name_a_result_file_are_marks() -> None:
         assert len(re.findall(r"<!-- results/", text)) == len(MARK.findall(text)), page.name
 
 
+def test_rows_that_name_a_table_are_its_rows() -> None:
+    """The table behind a comment has the numbers of the page that the comment names; names and bold may differ."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"<!-- rows of (docs/tables/\S+\.md) -->\n\n((?:\|.*\n)+)", text)
+    assert found
+    for page, rows in found:
+        named = [_numbers(line) for line in (ROOT / page).read_text(encoding="utf-8").splitlines()]
+        shown = [_numbers(line) for line in rows.replace("**", "").splitlines()]
+        assert len(shown) >= 4
+        assert [row for row in shown[2:] if row not in named] == []
+
+
+def _numbers(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")[1:]]
+
+
 def test_a_wrong_number_is_noticed() -> None:
     [mark] = MARK.finditer("9.99<!-- results/table1.csv rmse boston 0.05 EnsGCP -->")
     assert stored_mean(mark) == pytest.approx(3.62, abs=0.005)
