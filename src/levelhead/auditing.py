@@ -16,6 +16,7 @@ need not know it.
 """
 
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,7 @@ def groups_in_table(
             why=f"The rows are ordered by {name!r}",
             unseen="neighbours in time",
             missed="Shifts of neighbouring rows may be missed; blocks of time",
-            option=f"--time {name}",
+            option=f"--time {quote(name)}",
         )
     if (shared := shared_levels(columns)) is not None:
         names, codes = shared
@@ -222,7 +223,7 @@ def groups_in_table(
             why=f"Columns {', '.join(map(repr, names))} are equal in the same rows",
             unseen="these rows",
             missed=f"Errors that all rows of one {names[0]!r} share may be missed; this column",
-            option=f"--group {names[0]}",
+            option=f"--group {quote(names[0])}",
         )
     return None, ()
 

@@ -1,6 +1,7 @@
 """Rows that belong together: found when residuals agree, silent when they are independent."""
 
 import doctest
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,7 @@ def test_the_column_whose_rows_agree_is_named():
     assert found.column == "who"
     assert found.correlation == pytest.approx(0.5, abs=0.12)
     assert "--group who" in found.text()
+    assert "--group 'who it is'" in replace(found, column="who it is").text()
 
 
 def test_a_few_wrong_labels_in_a_level_are_no_dependence():

@@ -14,6 +14,7 @@ agree in neighbouring rows of a file and in rows of one level of a column.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,8 @@ class Dependence:
         if self.column is not None:
             return (
                 f"Residuals agree within the levels of column {self.column!r} (correlation {self.correlation:.2f}, "
-                f"{chance}). If its rows belong together, give it as groups=, or --group {self.column} on the command "
-                "line."
+                f"{chance}). If its rows belong together, give it as groups=, or --group {quote(str(self.column))} on "
+                "the command line."
             )
         return (
             f"Residuals of neighbouring rows agree (correlation {self.correlation:.2f}, {chance}). If rows that follow "
