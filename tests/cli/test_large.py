@@ -84,25 +84,30 @@ def test_the_page_shows_rows_by_their_numbers_in_the_file(audited, planted):
     assert len(page) < 15e6
 
 
-def test_an_interrupted_audit_goes_on(planted, tmp_path, audited):
-    arguments = ("audit", planted[0], "-t", "y", "-o", tmp_path / "out", *LITTLE)
-    process = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, text=True, start_new_session=True)
-    scores = tmp_path / "out" / "stages" / "scores"
+def interrupted(planted, out):
+    """Send a signal to an audit as soon as it has a judge; the exit code and what it says."""
+    arguments = command("audit", planted[0], "-t", "y", "-o", out, *LITTLE)
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + 500
-    while not (scores.exists() and any(scores.iterdir())) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while not (out / "stages" / "judge.levelhead").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate()
-    if process.returncode == 0:
-        pytest.skip("the audit was faster than the signal")
-    assert process.returncode == 130
+    return process.returncode, said
+
+
+def test_an_interrupted_audit_goes_on(planted, tmp_path, audited):
+    for attempt in range(5):  # on a busy machine an audit may end before the signal comes
+        out = tmp_path / f"out{attempt}"
+        code, said = interrupted(planted, out)
+        if code:
+            break
+    assert code == 130
     assert "goes on from there" in said
-    judge = tmp_path / "out" / "stages" / "judge.levelhead"
-    made = judge.stat().st_mtime_ns
-    assert made
-    again = run(*arguments)
+    assert (out / "stages" / "judge.levelhead").exists()
+    again = run("audit", planted[0], "-t", "y", "-o", out, *LITTLE)
     assert again.returncode == 0, again.stderr
-    one, two = (pd.read_parquet(folder / "labels.parquet") for folder in (tmp_path / "out", audited[0]))
+    one, two = (pd.read_parquet(folder / "labels.parquet") for folder in (out, audited[0]))
     np.testing.assert_array_equal(one["log_odds"], two["log_odds"])
 
 
