@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import levelhead
-from levelhead._extras import needed
 from levelhead._rounding import with_noise
 from levelhead.cli import options, output, screen
 
@@ -84,24 +83,24 @@ def audit(
             sheet=sheet,
             **reading,
         )
+    ranked = result.to_frame()
     with output.whole(*paths, force=force) as (page, labels, picture):
         result.report(page)
-        output.write_csv(result.to_frame(), labels)
-        _draw(result.audit, picture)
+        output.write_csv(ranked, labels)
+        output.draw(result.audit, picture)
     if as_json:
         screen.print_json({**result.to_dict(), "files": [str(path) for path in paths]})
     else:
-        _print_result(result, paths)
+        _print_result(result, ranked, paths)
 
 
-def _print_result(result: "FileAudit", paths: tuple[Path, ...]) -> None:
+def _print_result(result: "FileAudit", ranked: Any, paths: tuple[Path, ...]) -> None:
     for remark in result.remarks:
         screen.note(remark)
     for line in result.summary().splitlines():
         screen.print_line(line)
     if len(result.audit.issues):
-        suspects = result.to_frame()
-        _show(suspects[suspects["is_label_issue"]], named=result.table.identity is not None)
+        _show(ranked[ranked["is_label_issue"]], named=result.table.identity is not None)
     screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")
     screen.print_line(f"Next: open {paths[0]} in a browser to review them.")
 
@@ -123,10 +122,3 @@ def _numbers(given: float, expected: float, std: float, p: float) -> tuple[str, 
     """The given label as it is, the others with the digits that the noise leaves meaningful."""
     chance = ">99.9%" if p > _ALMOST_SURE else f"{p:.1%}"
     return f"{given:,.10g}", with_noise(expected, std), with_noise(std, std), chance
-
-
-def _draw(verdict: "levelhead.Audit", path: Path) -> None:
-    needed("matplotlib", "a plot", "plot").use(
-        "agg"
-    )  # no window, and a picture of bounded size however many rows there are
-    verdict.plot().savefig(path, format="png", dpi=150)

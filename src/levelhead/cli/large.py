@@ -73,7 +73,7 @@ def audit(
         with output.whole(*paths, force=force) as (page, labels, picture):
             _write_labels(result, table, labels, lambda share: report("writing the labels", share))
             found = _write_page(result, table, page, lambda share: report("writing the report", share))
-            _draw(result, picture)
+            output.draw(result.rows(result.judge.sample.row).audit, picture)
         _print_audit(result, table, found, paths, as_json, seconds())
     stages.remove()
 
@@ -289,11 +289,6 @@ def _write_page(
 def _moved(segment: Any, before: Any, after: Any) -> Any:
     """A segment of the sample, with the positions of its rows among the labels that are shown."""
     return replace(segment, rows=np.flatnonzero(np.isin(after, before[segment.rows])))
-
-
-def _draw(result: "LargeAudit", path: Path) -> None:
-    needed("matplotlib", "a plot", "plot").use("agg")
-    result.rows(result.judge.sample.row).audit.plot().savefig(path, format="png", dpi=150)
 
 
 def _print_audit(

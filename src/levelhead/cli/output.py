@@ -4,10 +4,13 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from levelhead import _files
 from levelhead._extras import needed
+
+if TYPE_CHECKING:
+    from levelhead import Audit
 
 _BEGINS_FORMULA = frozenset("=+-@|%")
 _INVISIBLE = frozenset("CZM")  # classes of characters: control and format, blanks, marks without a letter
@@ -95,3 +98,9 @@ def _parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
     finally:
         if file is not None:
             file.close()
+
+
+def draw(audit: "Audit", path: Path) -> None:
+    """Write the figure of an audit: without a window, and of bounded size however many rows there are."""
+    needed("matplotlib", "a plot", "plot").use("agg")
+    audit.plot().savefig(path, format="png", dpi=150)

@@ -48,6 +48,8 @@ class FileAudit:
         The probability that each label is wrong, and which labels are flagged.
     findings : Findings
         Segments, likely kinds of errors, and explanations.
+    inputs : ndarray of shape (n_labels, n_numbers), or None
+        The inputs as numbers, with which the nearest rows are found.
     """
 
     path: Path
@@ -56,6 +58,7 @@ class FileAudit:
     fitted: FittedFile
     audit: Audit
     findings: Findings
+    inputs: Any
 
     def __repr__(self) -> str:
         flagged = f"{len(self.audit.issues):,} of {len(self.audit):,} labels flagged"
@@ -171,7 +174,7 @@ class FileAudit:
             target=self.target,
             rows=table.row - 1,
             id_column=self.id_column,
-            inputs=comparable(table.X, table.y),
+            inputs=self.inputs,
             title=f"Labels of {self.target} in {self.path.name}",
             file_name=self.path.name,
             remarks=(
@@ -288,6 +291,7 @@ def audit_file(
         row_numbers=table.row,
         groups=groups,
     ).with_remarks(*about_groups)
+    inputs = comparable(table.X, table.y)
     report = reporter(model[-1])
     report(_STAGE, 0.0)
     found = investigate(
@@ -296,11 +300,11 @@ def audit_file(
         rows=table.row,
         predict=judging.predict,
         X=table.X,
-        inputs=comparable(table.X, table.y),
+        inputs=inputs,
         input_names=[str(name) for name in table.X.columns],
     )
     report(_STAGE, 1.0)
-    return FileAudit(Path(path), target, id_column, FittedFile(table, model), verdict, found)
+    return FileAudit(Path(path), target, id_column, FittedFile(table, model), verdict, found, inputs)
 
 
 def _columns(table: TrainingTable, excluded: set[str]) -> dict[str, Any]:
