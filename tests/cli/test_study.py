@@ -9,11 +9,13 @@ from typer.main import get_command
 
 from levelhead.cli.study import study_app
 from levelhead.study import Spec, Store, read_csv, table1_specs
+from levelhead.study.curves import read_curves, write_curves
 from levelhead.study.paper import grid_search, variance_corrections
 from levelhead.study.paper.published import table1
 from levelhead.study.paper.table1 import SEEDS, Hyperparameters
 from levelhead.study.paper.variance_corrections import READINGS, Ratio
 from levelhead.study.runs import Measures, Outcome, Result
+from levelhead.study.store import write_csv
 
 pytestmark = pytest.mark.compiled  # a process of its own takes ages without the compiler
 
@@ -111,6 +113,28 @@ def test_export_and_figures_from_files(call, folder: Path, tmp_path: Path) -> No
     done = call("study", "figure", 3, "--from", "t.csv", "--out", "x.gif", cwd=tmp_path)
     assert done.code == 1
     assert "x.gif has an unknown file type; the name must end in one of .svg, .png, .pdf" in done.err
+
+
+def test_an_export_updates_the_runs_of_the_store_and_keeps_other_rows(
+    call, folder: Path, tmp_path: Path
+) -> None:
+    arguments = ("study", "export", "--store", folder / "table1.db", "--out", "t.csv", "--curves", "c.csv")
+    call(*arguments, cwd=tmp_path)
+    rows, curves = read_csv(tmp_path / "t.csv"), read_curves(tmp_path / "c.csv")
+    other = rows[0]._replace(dataset="elsewhere", rmse=7.0)
+    write_csv([other, rows[0]._replace(rmse=1e9)], tmp_path / "t.csv")
+    write_curves(
+        [curves[0]._replace(dataset="elsewhere"), curves[0]._replace(rmse=(9.0,))], tmp_path / "c.csv"
+    )
+    done = call(*arguments, "--update", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert read_csv(tmp_path / "t.csv") == [other, *rows]
+    assert [one.dataset for one in read_curves(tmp_path / "c.csv")] == [
+        "elsewhere",
+        *(c.dataset for c in curves),
+    ]
+    assert read_curves(tmp_path / "c.csv")[1:] == curves
+    assert done.json["rows"] == len(rows) + 1
 
 
 @pytest.mark.usefixtures("public_data")

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -73,6 +73,7 @@ CREATE TABLE measures (
 
 
 UNKNOWN = "unknown"
+Result = TypeVar("Result", bound=tuple[Any, ...])
 
 
 class Row(NamedTuple):
@@ -504,6 +505,31 @@ def read_csv(path: str | os.PathLike[str]) -> list[Row]:
                 f"{path} has the columns {reader.fieldnames}; results of a study have {list(Row._fields)}"
             )
         return [_parsed(line) for line in reader]
+
+
+def updated(before: Iterable[Result], after: Iterable[Result]) -> list[Result]:
+    """Replace results of the same runs, or of the same cells, and keep the others.
+
+    Parameters
+    ----------
+    before : iterable of Row or Curve
+        Results of a file.
+    after : iterable of Row or Curve
+        New results.
+
+    Returns
+    -------
+    list of Row or Curve
+        All of them, in the order of the file; those that it does not have come last.
+    """
+    new = {_of(result): result for result in after}
+    kept = {_of(result): result for result in before}
+    return list({**kept, **new}.values())
+
+
+def _of(result: Any) -> tuple[object, ...]:
+    """Data set, share and kind of wrong labels and method, and the seed of a single run."""
+    return (*result[:4], getattr(result, "seed", None))
 
 
 def old_columns(columns: Sequence[str]) -> tuple[str, ...]:

@@ -171,6 +171,13 @@ CurvesFile = Annotated[
     Path | None,
     typer.Option("--curves", metavar="FILE", help="Also write the mean curves RMSE(n) to this CSV file."),
 ]
+Update = Annotated[
+    bool,
+    typer.Option(
+        "--update",
+        help="Keep those rows of existing files that the store does not have, and replace the others.",
+    ),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(

@@ -129,16 +129,19 @@ def export(
     kind: study_options.Kinds = None,
     contamination: study_options.OldKinds = None,
     splits: study_options.FirstSplits = None,
+    update: study_options.Update = False,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Write the results to a CSV file, one row per run; with --curves also the mean curves RMSE(n)."""
-    from levelhead.study.curves import mean_curves, write_curves
+    from levelhead.study.curves import mean_curves, read_curves, write_curves
     from levelhead.study.paper.table1 import SEEDS
-    from levelhead.study.store import Store, write_csv
+    from levelhead.study.store import Store, read_csv, updated, write_csv
 
     paths = [out] if curves is None else [out, curves]
+    force = force or update
     output.refuse(*paths, force=force)
+    before = read_csv(out) if update and out.exists() else []
     kinds = selection.split_names(selection.renamed_kinds(contamination, kind)) or ()
     chosen = {repr(selection.kind_named(name)) for name in kinds}
     with Store(selection.existing(store)) as opened, output.whole(*paths, force=force) as partial:
@@ -153,9 +156,11 @@ def export(
                 " on these splits" if seeds else ""
             )
             raise ValueError(f"{store} contains no finished runs{asked}")
+        rows = updated(before, rows)
         write_csv(rows, partial[0])
         if curves is not None:
-            write_curves(mean_curves(opened, seeds=seeds), partial[1])
+            old = read_curves(curves) if update and curves.exists() else []
+            write_curves(updated(old, mean_curves(opened, seeds=seeds)), partial[1])
     if as_json:
         screen.print_json({"rows": len(rows), "files": [str(path) for path in paths]})
         return
