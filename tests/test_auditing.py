@@ -421,6 +421,16 @@ def test_models_are_not_trained_on_codes_for_missing_labels():
     assert (result.predicted_label > 0).all()
 
 
+def test_a_run_of_codes_for_missing_labels_does_not_mean_that_rows_belong_together():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(600, 2))
+    y = 3 + X[:, 0] + 0.1 * rng.normal(size=600)
+    y[100:180] = -200.0
+    result = levelhead.audit(X, y, QUICK)
+    assert result.is_code.sum() == 80
+    assert not [remark for remark in result.remarks if "together" in remark]
+
+
 @pytest.mark.parametrize("make_model", [levelhead.GCPBoostingRegressor, levelhead.GCPRegressor])
 def test_codes_take_no_part_in_a_direct_fit(make_model):
     """A user who calls fit with −200 among the labels gets the share of wrong labels among the others."""

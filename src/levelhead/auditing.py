@@ -347,7 +347,8 @@ def judge(
     if result.index is None and hasattr(X, "iloc"):
         result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {_reason(last, result.scale)}."]
-    found = find_dependence(result.z, level_columns(X)) if check_rows else []
+    z = np.where(result.is_code, 0.0, result.z)  # codes may lie in runs, and say nothing about the model
+    found = find_dependence(z, level_columns(X)) if check_rows else []
     texts = [finding.text(row_numbers) for finding in found[:_MOST_FINDINGS]]
     if len(found) > _MOST_FINDINGS:
         texts.append(f"{len(found) - _MOST_FINDINGS} weaker findings of this kind are left out.")

@@ -95,6 +95,24 @@ def test_nothing_changes_without_suspects_or_without_agreement(table):
         clean.by_neighbours(columns, (0.5, 0.5))
 
 
+@pytest.mark.parametrize("memory", [0.6, 0.0])
+def test_rows_in_order_support_each_other_only_if_residuals_of_trusted_labels_agree_in_order(memory):
+    rng = np.random.default_rng(7)
+    z = rng.normal(size=3000)
+    for k in range(1, len(z)):
+        z[k] = memory * z[k - 1] + np.sqrt(1 - memory**2) * z[k]
+    run, alone = slice(1500, 1510), np.arange(100, 1300, 60)
+    z[run] += 9
+    z[alone] += 12 * rng.choice([-1, 1], len(alone))
+    columns = {"a": rng.random(3000)}
+    found = Audit.from_residuals(z, np.zeros(3000), 1.0).by_neighbours(columns, [1.0])
+    assert found.is_label_issue[alone].mean() > 0.9
+    assert found.is_label_issue[run].mean() == pytest.approx(0.0 if memory else 1.0, abs=0.2)
+    blocks = np.arange(3000) // 100
+    in_blocks = Audit.from_residuals(z, np.zeros(3000), 1.0).by_neighbours(columns, [1.0], blocks)
+    assert in_blocks.is_label_issue[run].mean() > 0.8
+
+
 def test_the_chance_of_an_agreement_is_binomial():
     size, count = np.meshgrid(np.arange(0, 30), np.arange(0, 30))
     for share in (0.0, 1e-5, 0.02, 0.5, 0.999):

@@ -2,7 +2,9 @@
 
 Wrong labels lie anywhere in a table, so the neighbours of a wrong label deviate from their predictions like any other
 rows. If more of them deviate in the same direction and by about as much than chance explains, the label has their
-support. Neighbours are near in the columns that the model uses, each of which counts by its importance.
+support. Neighbours are near in the columns that the model uses, each of which counts by its importance. If residuals of
+trusted labels agree in neighbouring rows of the file, the model misses something that lasts for some rows, and the rows
+before and after are neighbours too, unless groups are known: then these explain it.
 
 A clean label may be far from its prediction because of the noise, or because the model errs there. For a label with
 likelihoods w (wrong) and c (noise), and κ·w for an error of the model, the odds w/(c + κ·w) become B·w/(c + κ·w) if its
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelhead._checks import FloatArray
-from levelhead.audits.dependence import level_codes
+from levelhead.audits.dependence import level_codes, neighbours_agree
 from levelhead.theory.elementary import exp, log, log1p
 
 Index = NDArray[np.intp]
@@ -48,6 +50,7 @@ def supported_odds(
     log_odds: FloatArray,
     z: FloatArray,
     suspects: Index,
+    trusted: Flags,
     columns: Mapping[str, ArrayLike],
     importances: ArrayLike,
     apart: NDArray[np.intp] | None = None,
@@ -65,6 +68,8 @@ def supported_odds(
         Residuals in units of the noise.
     suspects : ndarray of int of shape (n_suspects,)
         Rows whose labels are judged.
+    trusted : ndarray of bool of shape (n_samples,)
+        Labels that nobody doubts: whether neighbouring rows agree is taken from these.
     columns : mapping of str to array-like of shape (n_samples,)
         Inputs of the model.
     importances : array-like of shape (n_columns,)
@@ -77,13 +82,26 @@ def supported_odds(
     ndarray of shape (n_suspects,)
         Log odds; as they were where neighbours do not agree more than by chance.
     """
-    sign, size = np.sign(z[suspects]), np.abs(z[suspects])
-    ends = np.sort(np.stack([sign * size / _ALIKE, sign * size * _ALIKE]), axis=0)[:, :, None]
     weights = np.asarray(importances, dtype=np.float64)
     order = np.argsort(-weights, kind="stable")
     values = list(columns.values())
-    used = [_comparable(values[k], float(weights[k])) for k in order[:_MOST_COLUMNS] if weights[k] > 0]
     copies = _identity([z, *(values[k] for k in order[:_MOST_IDENTICAL])])
+    ways = [[_comparable(values[k], float(weights[k])) for k in order[:_MOST_COLUMNS] if weights[k] > 0]]
+    if apart is None and neighbours_agree(z, trusted & _first(copies)):
+        ways.append([_comparable(np.arange(len(z)), 1.0)])
+    chance = np.min([_chance_of_agreement(z, suspects, way, copies, apart) for way in ways], axis=0)
+    agree = chance < 1 / np.e
+    chance = np.clip(chance, _TINY, 1 / np.e)
+    ratio = 1 + log(chance) + log(-log(chance))
+    return np.where(agree, ratio - log(exp(-log_odds) + _MODEL_ERRS), log_odds)
+
+
+def _chance_of_agreement(
+    z: FloatArray, suspects: Index, used: list[_Column], copies: Index, apart: Index | None
+) -> FloatArray:
+    """Probability that as many of the neighbours of each suspect deviate as it does by chance."""
+    sign, size = np.sign(z[suspects]), np.abs(z[suspects])
+    ends = np.sort(np.stack([sign * size / _ALIKE, sign * size * _ALIKE]), axis=0)[:, :, None]
     chance = np.ones(len(suspects))
     step = max(1, _CELLS_AT_A_TIME // len(z))
     for start in range(0, len(suspects), step):
@@ -92,10 +110,14 @@ def supported_odds(
         alike = (z >= ends[0, part]) & (z <= ends[1, part])
         usual = (alike.sum(axis=1) - 1) / max(len(z) - 1, 1)  # the suspect is like itself
         chance[part] = _at_least((near & alike).sum(axis=1), near.sum(axis=1), usual)
-    agree = chance < 1 / np.e
-    chance = np.clip(chance, _TINY, 1 / np.e)
-    ratio = 1 + log(chance) + log(-log(chance))
-    return np.where(agree, ratio - log(exp(-log_odds) + _MODEL_ERRS), log_odds)
+    return chance
+
+
+def _first(copies: Index) -> Flags:
+    """Rows that are no copies of earlier ones."""
+    found = np.zeros(len(copies), dtype=bool)
+    found[np.unique(copies, return_index=True)[1]] = True
+    return found
 
 
 def _at_least(count: Index, size: Index, share: FloatArray) -> FloatArray:

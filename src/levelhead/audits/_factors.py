@@ -69,7 +69,37 @@ def find_factors(
     Factors or None
         The verdict; None if there is no sign of such labels.
     """
-    labels = _Labels(given, predicted, std, transform)
+    found = _fit_to(_Labels(given, predicted, std, transform))
+    if found is None:
+        return None
+    r, fit = found
+    separation = ContaminationEstimate(**separate_counts(count(r, 1 - fit.explained), None))
+    odds = _log_sum(np.array([separation.log_odds(r, 1.0), fit.by_factors - fit.clean]))
+    return Factors(odds, _of_all(separation, fit.explained))
+
+
+def explained_by_factors(
+    given: FloatArray, predicted: FloatArray, std: FloatArray, transform: Transform | None
+) -> FloatArray:
+    """Probability that each label is a power of ten times another value; 0 if there is no sign of such labels.
+
+    Parameters
+    ----------
+    given, predicted, std, transform
+        As for `find_factors`, which also separates all other labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Probabilities from 0 to 1.
+    """
+    found = _fit_to(_Labels(given, predicted, std, transform))
+    return np.zeros(len(given)) if found is None else found[1].explained
+
+
+def _fit_to(labels: "_Labels") -> "tuple[FloatArray, _Fit] | None":
+    """Residuals and the fit with powers of ten; None if these do not explain the labels clearly better."""
+    given = labels.given
     r = labels.residuals(given)
     repaired = np.array([labels.residuals(given / 10.0**k) for k in _POWERS])
     possible = np.isfinite(repaired) & (np.abs(repaired - r) >= _APART)
@@ -84,9 +114,7 @@ def find_factors(
     gain = float((_log_sum(np.array([fit.by_factors, fit.otherwise])) - first.usual).sum())
     if fit.explained.sum() < _LEAST or gain < _price(len(r) * fit.shares):
         return None
-    separation = ContaminationEstimate(**separate_counts(count(r, 1 - fit.explained), None))
-    odds = _log_sum(np.array([separation.log_odds(r, 1.0), fit.by_factors - fit.clean]))
-    return Factors(odds, _of_all(separation, fit.explained))
+    return r, fit
 
 
 class _Fit(NamedTuple):

@@ -314,13 +314,14 @@ class Audit:
     @property
     def contamination(self) -> float:
         """Estimated share of wrong labels, including those that cannot be distinguished from clean ones."""
-        return self._with_codes(max(self.separation.contamination, self._hidden))
+        return max(self._with_codes(max(self.separation.contamination, self._hidden)), self._found)
 
     @property
     def contamination_interval(self) -> tuple[float, float]:
         """Interval for the share of wrong labels, those included that could hide in the noise."""
         low, high = self.separation.contamination_interval
-        return self._with_codes(low), self._with_codes(max(high, self._hidden, self.unrelated_limit))
+        highest = self._with_codes(max(high, self._hidden, self.unrelated_limit))
+        return self._with_codes(low), max(highest, self._found)
 
     @functools.cached_property
     def unrelated_limit(self) -> float:
@@ -381,6 +382,11 @@ class Audit:
     def _hidden(self) -> float:
         """Share of wrong labels that the model has followed, if there are many."""
         return self.unrelated if self.unrelated > MANY else 0.0
+
+    @property
+    def _found(self) -> float:
+        """Share of labels flagged and wrong, by their probabilities; powers of ten show more than residuals."""
+        return 0.0 if self._is_given else float(self.p_outlier[self.is_label_issue].sum()) / len(self)
 
     def _with_codes(self, share: float) -> float:
         """Add the codes to a share among the other labels; in a fit to all rows they are a part of the share."""
@@ -512,6 +518,8 @@ class Audit:
 
         Wrong labels lie anywhere in a table. If neighbours deviate in the same direction and by about as much, the
         model errs there, or all of these labels are wrong together; such labels stay in doubt, and are not flagged.
+        Without groups, rows that follow each other are neighbours too, if residuals of labels that nobody doubts agree
+        in neighbouring rows: then the model misses something that lasts for some rows, such as the weather.
 
         Parameters
         ----------
@@ -542,7 +550,10 @@ class Audit:
         if not suspects.size:
             return self
         apart = None if groups is None else level_codes(np.asarray(groups))
-        supported = supported_odds(self.log_odds[suspects], self.z, suspects, columns, weights, apart)
+        trusted = (self.log_odds < 0) & ~self.is_code
+        supported = supported_odds(
+            self.log_odds[suspects], self.z, suspects, trusted, columns, weights, apart
+        )
         odds = self.log_odds.copy()
         odds[suspects] = np.maximum(supported, np.minimum(odds[suspects], _SUPPORTED_ODDS))
         if (odds == self.log_odds).all():

@@ -124,6 +124,28 @@ def find_dependence(z: ArrayLike, columns: Mapping[str, ArrayLike] | None = None
     return sorted(found, key=lambda finding: finding.p_value)
 
 
+def neighbours_agree(z: FloatArray, counts: NDArray[np.bool_]) -> bool:
+    """Whether residuals of neighbouring rows agree, among labels that nobody doubts.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_samples,)
+        Residuals in units of the noise, in the order of the file.
+    counts : ndarray of bool of shape (n_samples,)
+        Labels that count. Wrong ones must not: they may lie in runs although residuals of clean labels are independent.
+
+    Returns
+    -------
+    bool
+        True if the model misses something that neighbouring rows have in common.
+    """
+    if np.count_nonzero(counts) < _LEAST_ROWS:
+        return False
+    bounded = np.clip(z, -_LARGEST, _LARGEST)
+    u = np.where(counts, bounded - bounded[counts].mean(), 0.0)
+    return bool(_neighbours(u))
+
+
 def level_codes(values: ArrayLike) -> NDArray[np.intp]:
     """Number the different entries of a column from 0, in the order in which they occur.
 

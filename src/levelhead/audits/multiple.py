@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from levelhead._checks import FloatArray
 from levelhead.audits.audit import Audit
 from levelhead.audits.html import multi_audit_html
-from levelhead.audits.presentation import flagged_in_words
+from levelhead.audits.presentation import flagged_in_words, percent
 from levelhead.prediction.display import make_frame
 from levelhead.prediction.multiple import place_of
 
@@ -82,7 +82,7 @@ class MultiAudit:
             worst = ", ".join(map(str, one.issues[:_SHOWN].tolist()))
             rows = f" (rows {worst}{', …' if len(one.issues) > _SHOWN else ''})" if worst else ""
             flagged = f"{flagged_in_words(int(one.is_label_issue.sum()))}{rows}"
-            lines.append(f"{name}: about {one.contamination:.1%} look wrong, {flagged}.")
+            lines.append(f"{name}: about {percent(one.contamination)} look wrong, {flagged}.")
         return "\n".join(lines)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:

@@ -12,6 +12,7 @@ from levelhead.prediction import make_frame
 if TYPE_CHECKING:
     from levelhead.audits.audit import Audit
 
+_LEAST_SHARE = 1e-6  # smaller ones are written as 0
 _SHOWN = 5  # most suspect rows in the summary
 _COLUMNS = (
     "given_label",
@@ -44,7 +45,7 @@ def in_words(audit: "Audit") -> str:
     trusted = int((~audit.is_label_issue & (audit.p_outlier < 0.5 * audit.false_alarm_rate)).sum())
     lines = [f"Not reliable: {'; '.join(audit.warnings)}."] if audit.warnings else []
     lines += [
-        f"{n:,} labels. About {audit.contamination:.1%} look wrong: {audit.shares}.",
+        f"{n:,} labels. About {percent(audit.contamination)} look wrong: {audit.shares}.",
         f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {flagged_in_words(found)} "
         f"(at most {audit.false_alarm_rate:.0%} of them are expected to be false alarms).",
     ]
@@ -73,6 +74,22 @@ def _most_suspect(audit: "Audit", found: int) -> str:
     )
     more = f", and {found - _SHOWN:,} more" if found > _SHOWN else ""
     return f"Most suspect rows: {shown}{more}."
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage, with enough digits to tell one label in a million from none.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+
+    Returns
+    -------
+    str
+        One digit behind the point; one significant digit below 0.05 %.
+    """
+    return f"{100 * share:.1g}%" if _LEAST_SHARE <= share < 0.0005 else f"{share:.1%}"
 
 
 def flagged_in_words(count: int) -> str:

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from levelhead.auditing import groups_in_table, judge
 from levelhead.audits import LEAST_ROWS, Audit, Findings, investigate
-from levelhead.audits.presentation import flagged_in_words
+from levelhead.audits.presentation import flagged_in_words, percent
 from levelhead.estimators._types import Seed, TargetTransform
 from levelhead.files.fitting import (
     FittedFile,
@@ -100,7 +100,7 @@ class FileAudit:
         first = [] if audit.reliable else [f"Not reliable: {'; '.join(audit.warnings)}."]
         shares = (
             f"Judged {table.labels_judged:,} of {table.labels_given:,} labels. "
-            f"About {audit.contamination:.1%} of {len(audit):,} labels look wrong ({audit.shares}); "
+            f"About {percent(audit.contamination)} of {len(audit):,} labels look wrong ({audit.shares}); "
             f"{flagged_in_words(len(audit.issues))} (at most {audit.false_alarm_rate:.0%} of them are expected to be "
             "false alarms)."
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from levelhead._checks import share as check_share
 from levelhead.audits import Audit, ContaminationEstimate, doubtful
 from levelhead.audits.counted import Odds, Residuals
-from levelhead.audits.presentation import flagged_in_words
+from levelhead.audits.presentation import flagged_in_words, percent
 from levelhead.large.judging import Judge, learn_judge, score_all, scores
 from levelhead.large.pieces import LargeTable
 from levelhead.large.stages import Stages
@@ -308,7 +308,7 @@ class LargeAudit:
         (low, high), counts = self.contamination_interval, self.counts
         lines = [f"Not reliable: {'; '.join(self.warnings)}."] if self.warnings else []
         lines += [
-            f"Judged {counts.labels:,} of {counts.rows:,} labels. About {self.contamination:.1%} look wrong "
+            f"Judged {counts.labels:,} of {counts.rows:,} labels. About {percent(self.contamination)} look wrong "
             f"({low:.1%} to {high:.1%}); {flagged_in_words(counts.flagged)} (at most "
             f"{self.rule.false_alarm_rate:.0%} of them are expected to be false alarms), {counts.in_doubt:,} are in "
             f"doubt, {counts.trusted:,} are fully trusted."
