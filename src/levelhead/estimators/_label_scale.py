@@ -3,9 +3,10 @@
 A choice compares, on held-out rows, how probable the labels are in the units of y (the derivative of the scale is part
 of the density). Each density is mixed with a broad one that is the same for all scales. A label that is probably wrong
 on any of the scales counts for none, except against a logarithm if it is not positive and plausible on the linear
-scale. The linear scale stays unless another one is clearly better. A power must also make the residuals of the linear
-fit more probable: this compares densities of the same predictions, whereas trees of a small table may fail on some
-folds of any scale.
+scale. Labels with a misplaced decimal point would speak for a logarithm, which moves them near the others: if there are
+any, the scales are fitted and compared again without them. The linear scale stays unless another one is clearly better.
+A power must also make the residuals of the linear fit more probable: this compares densities of the same predictions,
+whereas trees of a small table may fail on some folds of any scale.
 """
 
 from abc import abstractmethod
@@ -20,7 +21,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from levelhead.audits import LEAST_ROWS
 from levelhead.estimators._out_of_fold import Splitting
 from levelhead.estimators._preparation import Rows, arrange, target_scale
-from levelhead.estimators._separating import calibrated_separation, is_noiseless
+from levelhead.estimators._separating import calibrated_separation, is_noiseless, misplaced
 from levelhead.estimators._types import FloatArray, Table
 from levelhead.prediction import Prediction, TransformedPrediction
 from levelhead.prediction.calibration import log_density
@@ -124,11 +125,20 @@ def choose(
         return Choice(given, f"{given.name} scale, as given")
     if rows.n_groups < LEAST_ROWS or (labels == labels[0]).all():
         return Choice(None, f"linear scale, because a choice needs {LEAST_ROWS} different rows and labels")
-    trial = _Trial(model, X, y, rows, splitting, seed)
+    trial = _Trial(model, X, y, rows, splitting, seed, _trial_rows(rows))
     if how == "yeo-johnson":
         scale = trial.best_power()
         return Choice(scale, f"{scale.name} scale, the power by the likelihood of held-out labels")
+    wrong = trial.misplaced()
+    if wrong.any() and np.count_nonzero(~wrong) >= LEAST_ROWS:
+        trial = _Trial(model, X, y, rows, splitting, seed, trial.some[~wrong])
     return trial.choice()
+
+
+def _trial_rows(rows: Rows) -> NDArray[np.int64]:
+    """Rows on which scales are compared, chosen by their content."""
+    visited = np.unique(rows.index)
+    return np.sort(visited[np.argsort(rows.key[visited], kind="stable")[:_TRIAL_ROWS]])
 
 
 def _logarithm(labels: FloatArray) -> LogTransform:
@@ -155,11 +165,16 @@ class _Trial:
     """Scales compared on some of the rows, with the same folds for all."""
 
     def __init__(
-        self, model: ScaledLabels, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
+        self,
+        model: ScaledLabels,
+        X: Table,
+        y: FloatArray,
+        rows: Rows,
+        splitting: Splitting,
+        seed: int,
+        some: NDArray[np.int64],
     ) -> None:
-        visited = np.unique(rows.index)
-        some = np.sort(visited[np.argsort(rows.key[visited], kind="stable")[:_TRIAL_ROWS]])
-        self.model, self.seed = model, seed
+        self.model, self.seed, self.some = model, seed, some
         self.X, self.y, self.splitting = X[some], y[some], splitting.take(some)
         weight = np.bincount(rows.index, minlength=len(y)).astype(np.float64)
         weight = weight if rows.weight is None else weight * rows.weight
@@ -167,6 +182,7 @@ class _Trial:
         self.rows = arrange(self.X, self.y, None, seed)
         self.center, self.spread = (float(part) for part in target_scale(self.y, self.rows, "robust"))
         self.linear = self.held_out(None)
+        self._fits: list[tuple[Transform, tuple[FloatArray, FloatArray]]] | None = None
 
     def held_out(self, scale: Transform | None) -> tuple[FloatArray, FloatArray]:
         labels = self.y if scale is None else scale.labels(self.y)
@@ -228,9 +244,22 @@ class _Trial:
         slope = exp(scale.log_derivative(mean))
         return scale.forward(mean), variance * slope * slope
 
+    @property
+    def fits(self) -> list[tuple[Transform, tuple[FloatArray, FloatArray]]]:
+        """The candidates with their held-out predictions."""
+        if self._fits is None:
+            self._fits = [(scale, self.held_out(scale)) for scale in self.candidates()]
+        return self._fits
+
+    def misplaced(self) -> NDArray[np.bool_]:
+        """Labels that look as if their decimal point was misplaced, on any of the scales."""
+        found = [misplaced(self.y, *self.linear, None)] if self.fits else []
+        found += [misplaced(self.y, *predicted, scale) for scale, predicted in self.fits]
+        return np.any(found, axis=0) if found else np.zeros(len(self.y), dtype=bool)
+
     def choice(self) -> Choice:
         of_linear = self.scores(None, *self.linear)
-        scores = [(scale, self.scores(scale, *self.held_out(scale))) for scale in self.candidates()]
+        scores = [(scale, self.scores(scale, *predicted)) for scale, predicted in self.fits]
         suspect = np.any([of_linear.suspect, *(of.suspect for _, of in scores)], axis=0)
         counts = ~suspect | ((self.y <= 0) & ~of_linear.suspect)  # an income of 0 speaks against a logarithm
         gains = [(scale, self._gain(of.value - of_linear.value, counts)) for scale, of in scores]

@@ -26,7 +26,8 @@ from levelhead.estimators.networks.pace import epochs_within
 from levelhead.estimators.repeats import Repeats
 from levelhead.estimators.trees.boosting import GCPBoostingRegressor
 from levelhead.prediction import Prediction, Transform, TransformedPrediction
-from levelhead.prediction.lattice import Lattice, LatticePrediction, find_lattice
+from levelhead.prediction.lattice import Lattice, find_lattice, find_step
+from levelhead.prediction.lattice_prediction import LatticePrediction, learn_levels
 from levelhead.tables.encoding import frames
 
 Fitted = GCPRegressor | GCPBoostingRegressor
@@ -76,7 +77,8 @@ class AutoRegressor(FittedRegressor, TableReader):
     over the table. Predictions stay within the range of trusted labels, with a margin of 20 % of it on both sides. If
     labels of training rows with equal inputs have something in common that the models do not explain, they correct
     predictions for rows with exactly these inputs. If labels are whole multiples of a unit, such as grades, quantiles
-    and the ends of intervals are values that labels take, and intervals hold at least the given share of them.
+    and the ends of intervals are values that labels take; networks then learn from labels with a part of the noise of
+    their rounding.
 
     Without the extra `boosting`, or with fewer than 60 rows, only networks are used.
 
@@ -131,7 +133,8 @@ class AutoRegressor(FittedRegressor, TableReader):
         exactly the same inputs. None if there are too few of them, or no clear correlation.
     lattice_ : Lattice or None
         The values that labels take, if they are few and equally far apart, as grades: predicted quantiles are such
-        values. None for other labels.
+        values. Also the levels at which intervals between them hold as many labels as they say, on average. None for
+        other labels.
     oof_prediction_ : Prediction
         Out-of-fold predictions of the training rows; of a large table, predictions of the rows left out.
     contamination_ : float
@@ -297,11 +300,17 @@ class AutoRegressor(FittedRegressor, TableReader):
         self, X: CheckedTable, y: FloatArray, weight: FloatArray | None, groups: Any, cv: Any
     ) -> None:
         """Fit the models; the labels are judged by the fold models of all of them, before members are finished."""
+        unit = find_step(y if weight is None else y[weight > 0])
+        networks = [model for model in self.estimators_ if isinstance(model, GCPRegressor)]
+        for model in networks:
+            model._label_step = unit
         steps = [model._fit_steps(X, y, weight, groups, cv) for model in self.estimators_]
         judged = [one for one in map(_steps.first, steps) if one is not None]
         wrong = self._judged_together(judged, weight) if len(judged) == len(steps) else None
         for one in steps:
             _steps.finish(one, wrong)
+        for model in networks:
+            del model._label_step
 
     @staticmethod
     def _judged_together(judged: list[FirstStep], weight: FloatArray | None) -> FloatArray | None:
@@ -359,6 +368,9 @@ class AutoRegressor(FittedRegressor, TableReader):
         labels = repeats.Labels(held_out.y, mean, variance * ratio, clean)
         self.repeats_ = repeats.learn(self._keys(X)[counts], labels)
         self.lattice_ = find_lattice(y[counts], clean)
+        if self.lattice_ is not None:
+            unseen = LatticePrediction(self.oof_prediction_[counts], self.lattice_)
+            self.lattice_ = learn_levels(unseen, y[counts], clean * held_out.weight)
 
     def _keys(self, X: Any) -> repeats.Keys:
         """A hash of the inputs of each row."""

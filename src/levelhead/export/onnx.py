@@ -81,8 +81,10 @@ def _file(model: Any, coverage: float) -> Any:
     table = tables.read(graph, first)
     scale = getattr(model, "target_transform_", None)
     scales.check(scale)
-    mean, std, *ends = _distribution(graph, members(graph, model, table), scale, coverage)
-    results = mean, std, *(_on_lattice(graph, getattr(model, "lattice_", None), end) for end in ends)
+    lattice = getattr(model, "lattice_", None)
+    level = coverage if lattice is None else lattice.level(coverage)
+    mean, std, *ends = _distribution(graph, members(graph, model, table), scale, level)
+    results = mean, std, *(_on_lattice(graph, lattice, end) for end in ends)
     for name, result in zip(tables.OUTPUTS, results, strict=True):
         graph.nodes.append(helper.make_node("Identity", [result], [name]))
     outputs = [
@@ -115,10 +117,10 @@ def _metadata(model: Any, table: tables.Table, scale: Transform | None, coverage
 
 
 def _distribution(
-    graph: Graph, found: Members, scale: Transform | None, coverage: float
+    graph: Graph, found: Members, scale: Transform | None, level: float
 ) -> tuple[str, str, str, str]:
-    """Mean, standard deviation and the ends of the interval, in the units of y."""
-    levels = 0.5 - coverage / 2, 0.5 + coverage / 2
+    """Mean, standard deviation and the ends of an interval of this level, in the units of y."""
+    levels = 0.5 - level / 2, 0.5 + level / 2
     lower, upper = (scales.inverse(graph, scale, _quantile(graph, found, q)) for q in levels)
     mean, variance = scales.moments(graph, scale, found.mean, found.variance)
     total = graph("Add", graph.mean(variance), graph.variance(mean))

@@ -121,9 +121,10 @@ _RENAMED_FIELDS = {
     "levelhead.theory.separation.ContaminationEstimate": {"epsilon": "contamination"},
 }
 
-# Fields and settings that files of version 0.1 do not have, with the values that describe them.
+# Fields and settings that files of earlier versions do not have, with the values that describe them.
 _ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
-    "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}}
+    "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}},
+    "levelhead.prediction.lattice.Lattice": {"levels": {"tuple": []}},
 }
 ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType(
     {

@@ -48,7 +48,7 @@ from levelhead.prediction import (
 )
 from levelhead.prediction.calibration import Calibration
 from levelhead.prediction.conformal import ResidualShape
-from levelhead.prediction.lattice import MOST_VALUES, Lattice
+from levelhead.prediction.lattice import COVERAGES, MOST_VALUES, Lattice
 from levelhead.tables import ColumnFormat
 from levelhead.tables.dates import FORMATS as DATE_FORMATS
 from levelhead.tables.encoding.columns import KINDS, Column, Columns
@@ -123,7 +123,12 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "highest": number(),
         },
         ResidualShape: {"residual": _floats, "normal": _floats},
-        Lattice: {"start": number(-_HUGE, _HUGE), "step": _positive, "count": whole(2, MOST_VALUES + 1)},
+        Lattice: {
+            "start": number(-_HUGE, _HUGE),
+            "step": _positive,
+            "count": whole(2, MOST_VALUES + 1),
+            "levels": each(tuple, number(0, 1)),
+        },
         Repeats: {
             "key": array(np.uint64),
             "mean": lambda value: _floats(value) and bool((np.abs(value) <= _HUGE).all()),
@@ -320,6 +325,11 @@ _AGREE: Mapping[type, Callable[[Any], bool]] = MappingProxyType(
         Encoding: _columns_exist,
         MonotoneTransform: _inverts,
         ColumnFormat: lambda column: column.decimal != column.grouping,
+        Lattice: lambda lattice: (
+            len(lattice.levels) in (0, len(COVERAGES))
+            and bool((np.diff(lattice.levels) >= 0).all())
+            and bool((np.array(lattice.levels) <= COVERAGES[: len(lattice.levels)]).all())
+        ),
         ContaminationEstimate: lambda fit: (
             len(fit.knots) == len(fit.odds) and bool((np.diff(fit.knots) > 0).all())
         ),

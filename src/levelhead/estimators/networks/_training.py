@@ -54,6 +54,9 @@ _CHANGED, _FEWEST = 5_000, 8  # predictions from which importances are estimated
 # Rows from which batches have 128 rows, and steps grow with the rows. Chosen on two made-up tables of 12 and 15 columns
 # with 20,000 to 60,000 rows: 3 to 17 % less error than with 40,000 steps of 32 rows, in as much time.
 _MANY_VISITS = 20_000
+# Of the noise of rounding, which labels in whole units get. Chosen on simulated grades of 2,000 rows, clean, with 20 %
+# replaced labels and with 5 % in wrong units: all of it is as good, none of it fails.
+_PART_OF_ROUNDING = 0.5
 _WIDEST = 2_000  # columns; for more, importances would take longer than the fit
 
 
@@ -80,6 +83,7 @@ class NetworkRegressor(AuditedRegressor):
 
     _fitted_attribute = "networks_"
     _reader = "network"
+    _label_step = 0.0  # of labels that are whole multiples of a unit; set by `AutoRegressor`
     networks_: list[engine.Network]
     input_scale_: Scale | Embedding
     _parameter_constraints: ClassVar[Constraints] = {
@@ -224,6 +228,17 @@ class NetworkRegressor(AuditedRegressor):
         recipe = replace(self._recipe(len(rows.index), 1), epochs=epochs, schedule=engine.Schedule())
         self.networks_ = self._run(data, recipe, self._jobs(data, self._stream, None, start))
         return self._record_history(X, rows)
+
+    def _unrounded(self, X: Table, y: FloatArray, rows: Rows) -> FloatArray:
+        """Labels with a part of the noise of their rounding, if they are whole multiples of a unit.
+
+        Many equal labels have a density without a limit: beside labels that are far away, a network would predict one
+        value with a variance near 0, and call all others wrong.
+        """
+        labels = super()._unrounded(X, y, rows)
+        if not self._label_step:
+            return labels
+        return labels + self._label_step * _PART_OF_ROUNDING * (rows.key / 2.0**64 - 0.5)
 
     def _predict_table(self, X: Table) -> Prediction:
         networks = self._predicting_networks()
