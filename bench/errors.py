@@ -18,12 +18,16 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class ErrorTable:
-    """Inputs, labels as given, which of them are wrong (NaN where nobody knows), and what belongs together."""
+    """Inputs, labels as given, which of them are wrong (NaN where nobody knows), and what belongs together.
+
+    `differs` marks labels that differ from the truth at all, if a table calls only larger differences wrong.
+    """
 
     X: pd.DataFrame
     y: Array
     wrong: Array
     groups: Array | None = None
+    differs: Array | None = None
 
 
 def _file(name: str) -> pd.DataFrame:
@@ -36,7 +40,8 @@ def real(name: str) -> Callable[[np.random.Generator], ErrorTable]:
     def made(rng: np.random.Generator) -> ErrorTable:
         frame = _file(f"errors/{name}.csv")
         inputs = frame.drop(columns=["wrong", "true", "given"])
-        return ErrorTable(inputs, frame["given"].to_numpy(float), frame["wrong"].to_numpy(float))
+        given, true, wrong = (frame[name].to_numpy(float) for name in ("given", "true", "wrong"))
+        return ErrorTable(inputs, given, wrong, differs=(wrong == 1) | (np.abs(given - true) > 0))
 
     return made
 

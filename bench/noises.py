@@ -49,12 +49,19 @@ def _skewness_by_x() -> Law:
     def cdf(r: FloatArray) -> FloatArray:
         return (pooled(stats.gamma.cdf, r, 1) + pooled(stats.gamma.sf, r, -1)) / 2
 
-    def draw(rng: np.random.Generator, n: int) -> FloatArray:
-        x = rng.uniform(-1, 1, n)
-        shape = 1 / x**2
-        return np.sign(x) * (rng.gamma(shape) - shape) / np.sqrt(shape)
+    return Law(_tabulated(pdf), _tabulated(cdf), lambda rng, n: skewed(rng, rng.uniform(-1, 1, n)))
 
-    return Law(_tabulated(pdf), _tabulated(cdf), draw)
+
+def skewed(rng: np.random.Generator, x: FloatArray) -> FloatArray:
+    """Draws of gamma noise whose skewness is 2x."""
+    shape = 1 / x**2
+    return np.sign(x) * (rng.gamma(shape) - shape) / np.sqrt(shape)
+
+
+def skewed_pdf(r: FloatArray, x: FloatArray) -> FloatArray:
+    """The density of gamma noise whose skewness is 2x."""
+    shape = 1 / x**2
+    return np.sqrt(shape) * stats.gamma.pdf(shape + np.sign(x) * r * np.sqrt(shape), shape)
 
 
 def _tabulated(f: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:

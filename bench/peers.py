@@ -181,6 +181,7 @@ def ours(make: Callable[[int], Any]) -> Fit:
             return Answer(said.mean, said.var)
 
         answer.model = model
+        answer.interval = lambda X: model.predict_interval(X, 0.9)
         return answer
 
     return fit

@@ -28,6 +28,8 @@ COLUMNS = ("source", "where", "seed", "rows", "share", "found", "others")
 NOISES = ("normal", "t3", "lognormal")
 SIZES = (1000, 3000)
 LARGE = 1000
+SHARES = (0.02, 0.1)  # of the rows that are shifted
+DRAWS = 200
 PLACES = ("nowhere", "order", "input", "operator")
 OPERATORS = {f"operator {k}": share for k, share in enumerate([0.02, 0.03, 0.05, 0.1] + [0.8 / 12] * 12)}
 
@@ -43,17 +45,29 @@ def noise(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
 
 def segment(columns: dict[str, np.ndarray], where: str, n: int, rng: np.random.Generator) -> np.ndarray:
     """2 to 10 % of the rows: consecutive, in an interval of an input, or of one category."""
-    size = int(rng.uniform(0.02, 0.1) * n)
-    start = int(rng.integers(0, n - size))
     if where == "order":
+        size = int(rng.uniform(*SHARES) * n)
+        start = int(rng.integers(0, n - size))
         return np.arange(start, start + size)
-    name = str(rng.choice(list(columns)))
-    values = columns[name]
-    if values.dtype.kind in "iuf":
-        return np.argsort(values, kind="stable")[start : start + size]
-    levels, counts = np.unique(values.astype(str), return_counts=True)
-    fitting = levels[(counts >= 0.02 * n) & (counts <= 0.1 * n)]
-    return np.flatnonzero(values.astype(str) == str(rng.choice(fitting if len(fitting) else levels)))
+    for _ in range(DRAWS):
+        values = columns[str(rng.choice(list(columns)))]
+        rows = interval(values, n, rng) if values.dtype.kind in "iuf" else category(values, rng)
+        if SHARES[0] * n <= len(rows) <= SHARES[1] * n:
+            return rows
+    raise ValueError("no column has an interval or a category with 2 to 10 % of the rows")
+
+
+def interval(values: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows between two values of a column; equal values stay together."""
+    size = int(rng.uniform(*SHARES) * n)
+    start = int(rng.integers(0, n - size))
+    low, high = np.sort(values)[[start, start + size]]
+    return np.flatnonzero((values >= low) & (values < high))
+
+
+def category(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    text = values.astype(str)
+    return np.flatnonzero(text == str(rng.choice(np.unique(text))))
 
 
 def overlap(rows: np.ndarray, other: np.ndarray) -> float:
@@ -69,9 +83,10 @@ def judged(audit: Any, columns: Any, rows: np.ndarray, inputs: Sequence[str] = (
 
 
 def run(source: str, where: str, seed: int) -> dict[str, Any]:
-    rng = np.random.default_rng([seed, *source.encode(), *where.encode()])
     if source in TABLES:
-        return run_table(source, where, seed, rng)
+        X, rows, audit = planted(source, where, seed)
+        return judged(audit, X, rows, list(X.columns))
+    rng = np.random.default_rng([seed, *source.encode(), *where.encode()])
     name, n = source.split()[0], int(source.split()[1])
     columns = {f"x{k}": rng.normal(size=n) for k in range(6)}
     columns |= {"sensor": rng.integers(0, 15, n).astype(str), "site": rng.choice(list("abc"), n)}
@@ -90,19 +105,20 @@ def untouched(name: str, seed: int) -> tuple[Any, np.ndarray, Any]:
     return X, y, audited(X, y, seed)
 
 
-def run_table(name: str, where: str, seed: int, rng: np.random.Generator) -> dict[str, Any]:
+def planted(name: str, where: str, seed: int) -> tuple[Any, np.ndarray, Any]:
+    """A public table, its shifted rows, and the audit."""
+    rng = np.random.default_rng([seed, *name.encode(), *where.encode()])
     X, y, audit = untouched(name, seed)
-    rows = np.empty(0, dtype=int)
-    if where != "nowhere":
-        if where == "operator":
-            rows = np.flatnonzero(X["operator"] == rng.choice(list(OPERATORS)[:4]))
-        else:
-            columns = {c: X[c].to_numpy() for c in X.columns if c != "operator"}
-            rows = segment(columns, where, len(y), rng)
-        shifted = y.copy()
-        shifted[rows] += rng.choice([-1, 1]) * audit.std[rows]
-        audit = audited(X, shifted, seed)
-    return judged(audit, X, rows, list(X.columns))
+    if where == "nowhere":
+        return X, np.empty(0, dtype=int), audit
+    if where == "operator":
+        rows = np.flatnonzero(X["operator"] == rng.choice(list(OPERATORS)[:4]))
+    else:
+        columns = {c: X[c].to_numpy() for c in X.columns if c != "operator"}
+        rows = segment(columns, where, len(y), rng)
+    shifted = y.copy()
+    shifted[rows] += rng.choice([-1, 1]) * audit.std[rows]
+    return X, rows, audited(X, shifted, seed)
 
 
 def percent(values: list[int]) -> str:
@@ -127,6 +143,7 @@ def table(rows: list[dict[str, str]]) -> str:
     groups.append(("public tables, trees", list(TABLES)))
     large = {row["source"] for row in rows if row["source"] in TABLES and int(row["rows"]) >= LARGE}
     groups.append((f"of these, tables with at least {LARGE:,} rows", sorted(large)))
+    groups += [(name, [name]) for name in TABLES]
     for title, sources in groups:
         cell = {
             where: [row for row in rows if row["source"] in sources and row["where"] == where]
@@ -150,7 +167,7 @@ def main() -> None:
     )
     parser.add_argument("--simulations", type=int, default=40)
     parser.add_argument("--datasets", nargs="*", default=list(TABLES))
-    parser.add_argument("--splits", type=int, default=3, help="random choices of rows of each public table")
+    parser.add_argument("--splits", type=int, default=10, help="random choices of rows of each public table")
     parser.add_argument("--table", action="store_true", help="only print what is stored")
     options = parser.parse_args()
     if not options.table:
