@@ -4,34 +4,43 @@
 
 The function has smooth parts, an interaction and steps; two inputs mean nothing; the noise is wider where the first
 input is large. Noises and wrong labels are those of bench/audits.py, in units of the local noise, and the skewness that
-depends on x depends on an input. The oracle knows the function, the scale, all densities and the share of wrong labels.
+depends on x depends on an input. Two oracles know the scale, all densities and the share of wrong labels. The first
+knows the function too. The second judges the residuals of the fitted model, and knows how its errors are distributed:
+what it misses is the model's fault, and no verdict on these residuals can find it.
 Of the cells with wrong labels every tenth is run (`chosen`), of those without all. The audit has its default settings.
-One row per draw is appended to bench/results/audits-in-loop.csv; what is there is not run again. The page
-docs/tables/audits-in-loop.md is made from that file. Nothing was chosen on these draws.
+One row per draw is appended to bench/results/audits-in-loop.csv; what is there is not run again. The pages
+docs/tables/audits-in-loop.md and audits-in-loop-model.md, beside the second oracle, are made from that file. Nothing
+was chosen on these draws.
 """
 
 import time
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from noises import NOISES, WRONG, skewed, skewed_pdf, wrong_law
 from resuming import read, run_missing
-from simulated import COLUMNS, SHARES, SIZES, draw, oracle, page, posterior, record
+from simulated import COLUMNS, LEVEL, SHARES, SIZES, Runs, by_size, draw, page, posterior, record
 
 from levelhead import audit
+from levelhead.audits.audit import most_suspect
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "bench/results/audits-in-loop.csv"
-STORED = (*COLUMNS, "model_error", "seconds")
 PAGE = ROOT / "docs/tables/audits-in-loop.md"
+SECOND_PAGE = PAGE.with_name("audits-in-loop-model.md")
+OF_ORACLE = ("oracle_flagged", "oracle_found", "true_standing_out")
+OF_MODEL = ("model_oracle_flagged", "model_oracle_found", "model_standing_out")
+STORED = (*COLUMNS, *OF_MODEL, "model_error", "seconds")
 ONE_OF = 10  # cells with wrong labels
 N_INPUTS = 8
 NOISE_SD = 1.9  # a third of the deviation of the function, as in the law of swapped labels
 BY_X = "skewness by x"
+_ERRORS = (np.arange(200) + 0.5) / 200  # quantiles of the model's errors over which densities are averaged
 
 
 def chosen(sizes: Sequence[int]) -> list[tuple[str, str, int, float]]:
@@ -58,32 +67,53 @@ def scale(X: np.ndarray) -> np.ndarray:
     return NOISE_SD * (0.5 + X[:, 0])
 
 
-def drawn(noise: str, kind: str, n: int, share: float, repetition: int):
-    """Inputs, residuals in units of the local noise, which labels are wrong, and the oracle's probability of that."""
+class Draw(NamedTuple):
+    """Inputs, residuals in units of the local noise, which labels are wrong, and the density of the clean ones."""
+
+    X: np.ndarray
+    r: np.ndarray
+    wrong: np.ndarray
+    clean: Callable[[np.ndarray], np.ndarray]
+
+
+def drawn(noise: str, kind: str, n: int, share: float, repetition: int) -> Draw:
     rng = np.random.default_rng(zlib.crc32(repr(("in loop", noise, kind, n, share, repetition)).encode()))
     X = rng.uniform(size=(n, N_INPUTS))
     r, wrong = draw(noise, kind, n, share, repetition)
     mixed = rng.permutation(n)
     r, wrong = r[mixed], wrong[mixed]
     if noise != BY_X:
-        return X, r, wrong, oracle(r, noise, kind, share)
+        return Draw(X, r, wrong, NOISES[noise].pdf)
     x = 2 * X[:, 1] - 1
     r[~wrong] = skewed(rng, x[~wrong])
-    return X, r, wrong, posterior(share, wrong_law(noise, kind).pdf(r), skewed_pdf(r, x))
+    return Draw(X, r, wrong, lambda r: skewed_pdf(r, x))
+
+
+def of_model(pdf: Callable[[np.ndarray], np.ndarray], residual: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """The density of the model's residuals, label minus prediction, if that of label minus function is known."""
+    return np.mean([pdf(residual + e) for e in np.quantile(error, _ERRORS)], axis=0)
 
 
 def run(noise: str, kind: str, n: int, share: float, repetition: int) -> dict:
-    X, r, wrong, best = drawn(noise, kind, n, share, repetition)
-    f, sd = signal(X), scale(X)
+    X, r, wrong, clean = drawn(noise, kind, n, share, repetition)
+    f, sd, spoilt = signal(X), scale(X), wrong_law(noise, kind).pdf
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = audit(X, f + sd * r, random_state=repetition, n_jobs=1)
+    seconds = time.process_time() - began
+    error = (result.predicted_label - f) / sd
+    best = posterior(share, spoilt(r), clean(r))
+    of_residuals = posterior(share, *(of_model(density, r - error, error) for density in (spoilt, clean)))
+    by_oracle = most_suspect(of_residuals, LEVEL)
     return record(result, result.p_outlier, result.is_label_issue, best, wrong) | {
         "variance_ratio": float(np.mean((result.std / sd) ** 2)),
         "true_variance": float(np.mean(r[~wrong] ** 2)),
-        "model_error": float(np.sqrt(np.mean(((result.predicted_label - f) / sd) ** 2))),
-        "seconds": time.process_time() - began,
+        "model_oracle_flagged": int(by_oracle.sum()),
+        "model_oracle_found": int((by_oracle & wrong).sum()),
+        "model_standing_out": float((wrong & (of_residuals > 0.5)).mean()),
+        "model_error": float(np.sqrt(np.mean(error**2))),
+        "seconds": seconds,
     }
 
 
@@ -94,4 +124,7 @@ def main(sizes: Sequence[int], repetitions: range, minutes: float) -> None:
             specs = [(*cell, repetition) for cell in chosen([n])]
             left = (end - time.monotonic()) / 60
             run_missing(RESULT, STORED, specs, run, left)
-    PAGE.write_text(f"{page(read(RESULT), groups=('all',))}\n")
+    rows = read(RESULT)
+    PAGE.write_text(f"{page(rows, groups=('all',))}\n")
+    second = [row | {name: row[of] for name, of in zip(OF_ORACLE, OF_MODEL, strict=True)} for row in rows]
+    SECOND_PAGE.write_text("\n".join(by_size(Runs(second), groups=("all",))) + "\n")

@@ -124,6 +124,12 @@ def mean_and_error(values: np.ndarray) -> str:
 def page(rows: list[dict[str, str]], groups: Collection[str] = ()) -> str:
     """Tables by size, noise, kind of wrong labels and probability; `groups` of cells are shown, by default all."""
     runs = Runs(rows)
+    tables = by_size(runs, groups), by_noise(runs), by_kind(runs), by_probability(runs)
+    return "\n\n".join("\n".join(lines) for lines in tables)
+
+
+def by_size(runs: Runs, groups: Collection[str] = ()) -> list[str]:
+    """False alarms, power and coverage for each number of labels."""
     covered = (runs.of["low"] <= runs.of["true_standing_out"]) & (
         runs.of["true_standing_out"] <= runs.of["high"]
     )
@@ -150,19 +156,34 @@ def page(rows: list[dict[str, str]], groups: Collection[str] = ()) -> str:
                 f"{which.sum():,}",
             )
             lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| noise | " + " | ".join(f"n = {n:,}" for n in SIZES) + " | recall / oracle's |"]
+    return lines
+
+
+def by_noise(runs: Runs) -> list[str]:
+    """False alarms for each noise and number of labels."""
+    lines = ["| noise | " + " | ".join(f"n = {n:,}" for n in SIZES) + " | recall / oracle's |"]
     lines += ["|---|" + "---:|" * (len(SIZES) + 1)]
     for noise in NOISES:
         mine = runs.names["noise"] == noise
         cells = [mean_and_error(runs.false_alarms[mine & runs.spoilt & (runs.of["n"] == n)]) for n in SIZES]
         lines.append(f"| {noise} | {' | '.join(cells)} | {runs.power(mine):.2f} |")
-    lines += ["", "| wrong labels | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |"]
+    return lines
+
+
+def by_kind(runs: Runs) -> list[str]:
+    """Power for each kind of wrong labels and number of labels."""
+    lines = ["| wrong labels | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |"]
     lines += ["|---|" + "---:|" * len(SIZES)]
     for kind in WRONG:
         mine = runs.names["wrong"] == kind
         cells = [f"{runs.power(mine & (runs.of['n'] == n)):.2f}".replace("nan", "–") for n in SIZES]
         lines.append(f"| {kind} | {' | '.join(cells)} |")
-    lines += ["", "| n | " + " | ".join(f"p {k / 10:.1f}–{(k + 1) / 10:.1f}" for k in range(10)) + " |"]
+    return lines
+
+
+def by_probability(runs: Runs) -> list[str]:
+    """Mean probability in each tenth, and the share of labels that are wrong."""
+    lines = ["| n | " + " | ".join(f"p {k / 10:.1f}–{(k + 1) / 10:.1f}" for k in range(10)) + " |"]
     lines += ["|---:|" + "---:|" * 10]
     for n in SIZES:
         which = runs.of["n"] == n
@@ -172,4 +193,4 @@ def page(rows: list[dict[str, str]], groups: Collection[str] = ()) -> str:
         labels = np.maximum(total("labels"), 1)
         pairs = zip(total("p") / labels, total("wrong_in") / labels, strict=True)
         lines.append(f"| {n:,} | " + " | ".join(f"{p:.2f} → {w:.2f}" for p, w in pairs) + " |")
-    return "\n".join(lines)
+    return lines

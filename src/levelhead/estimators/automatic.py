@@ -35,9 +35,6 @@ _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees t
 _ROWS_OF_MEAN = 10_000  # rows over which the disagreement of members is averaged
 _TREES_TIME = 2.0  # part of a time limit for the trees, relative to that of each ensemble of networks
 _WEIGHT_DECAY = 3e-3  # for piecewise-linear inputs; tuned on kc_house, diamonds, energy and concrete
-# Of the optimizer; networks by themselves take twice as many. Chosen on energy, diamonds, kc_house, concrete, and on
-# prices of computers, life expectancy, the borehole function and a robot arm.
-_LEAST_STEPS = 4_500
 # Settings of the trees that choose the scale of the labels: 60 % less time than with the defaults, and the same choices
 # on kc_house, diamonds, energy and concrete with clean, replaced and swapped labels and wrong units.
 _PILOT = {"learning_rate": 0.1, "max_iter": 300, "n_iter_no_change": 12}
@@ -275,10 +272,9 @@ class AutoRegressor(FittedRegressor, TableReader):
         """Let a model use the time of a clock: trees stop by themselves, networks get a number of epochs."""
         if isinstance(model, GCPBoostingRegressor):
             model.set_params(time_limit=max(clock.left, 1e-3) if clock.limited else None)
-        else:
-            usual = model._epochs(len(labels), _LEAST_STEPS)
-            within = epochs_within(model, table, labels, clock.left) if clock.limited else usual
-            model.set_params(max_iter=min(usual, within))
+        elif clock.limited:
+            within = epochs_within(model, table, labels, clock.left)
+            model.set_params(max_iter=min(model._epochs(len(labels)), within))
 
     def _kinds(self, seed: int) -> list[Fitted]:
         """The unfitted models, trees first."""

@@ -431,11 +431,11 @@ class NetworkRegressor(AuditedRegressor):
             n_visits, _auto_batch_size(n_visits) if self.batch_size == "auto" else int(self.batch_size)
         )
 
-    def _epochs(self, n_visits: int, least_steps: int = _LEAST_STEPS) -> int:
+    def _epochs(self, n_visits: int) -> int:
         if self.max_iter != "auto":
             return int(self.max_iter)
         steps_per_epoch = -(-n_visits // self._batch_size(n_visits))
-        return max(1, round(_auto_steps(n_visits, least_steps) / steps_per_epoch))
+        return max(1, round(_auto_steps(n_visits) / steps_per_epoch))
 
     def _prepared(self, table: TrainingTable, *, first: bool) -> Prepared:
         """Inputs and labels in the engine's units; the first time, encoding and scales are learnt."""
@@ -533,11 +533,11 @@ def _auto_batch_size(n_visits: int) -> int:
     return 16 if n_visits < 2000 else 32
 
 
-def _auto_steps(n_visits: int, least: int) -> float:
+def _auto_steps(n_visits: int) -> float:
     """Steps of each network in all: enough to converge on small data, some passes through large."""
     if n_visits >= _MANY_VISITS:
         return float(np.clip(0.1 * n_visits, 12_500, _MOST_STEPS))
-    return float(np.clip(1.875 * n_visits, least, _MOST_STEPS))
+    return float(np.clip(1.875 * n_visits, _LEAST_STEPS, _MOST_STEPS))
 
 
 def _restarted(network: engine.Network) -> engine.Network:
