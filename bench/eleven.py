@@ -153,6 +153,7 @@ def main() -> None:
         "eleven_recipes": summary.recipes(cells),
         "eleven_coverage": summary.coverage(rows),
         "eleven_cost": summary.cost(cells),
+        "eleven_slow": summary.slow_peers(cells),
         "eleven_errors": summary.errors(cells, "replaced 20 %"),
     }
     for name, text in tables.items():

@@ -4,6 +4,8 @@ A gap is how far `auto` is behind a peer on the same splits, relative to the pee
 cell is a table with a kind of wrong labels. A peer counts in a cell if it has more than half of the splits of `auto`.
 """
 
+from itertools import product
+
 import numpy as np
 from peers import CLEANED, OURS, behind
 
@@ -126,6 +128,40 @@ def recipes(cells: dict) -> str:
         shown = " | ".join(_percent(logs[measure]) for measure in MEASURES)
         found.append((np.mean(logs["rmse"]), f"| {peer} | {len(both)} | {shown} |"))
     return "\n".join(lines + [line for _, line in sorted(found, key=lambda pair: -pair[0])])
+
+
+SLOW = ("RealMLP-TD", "TabM-D")
+
+
+def slow_peers(cells: dict) -> str:
+    """RMSE of `auto` beside networks that take too long for all splits, on the judged tables that both have done."""
+    lines = [
+        "| method | wrong labels | cells | splits | auto is ahead in | mean gap | furthest behind | time / auto's |",
+        "|---|---|---:|---:|---:|---:|---|---:|",
+    ]
+    judged = parts(cells)["judged"]
+    for peer, clean in product((f"{name}{end}" for name in SLOW for end in ("", CLEANED)), (True, False)):
+        gaps, splits, times = {}, set(), []
+        for key, cell in judged.items():
+            both = sorted(set(cell["auto"]) & set(cell.get(peer, {})))
+            if both and (key[1] == "clean") == clean:
+                mine, other = ([cell[m][s] for s in both] for m in ("auto", peer))
+                gaps[key] = behind(*(np.array([run["rmse"] for run in runs]) for runs in (mine, other)))
+                splits.add(len(both))
+                times.append(
+                    np.log(np.mean([b["seconds"] / a["seconds"] for a, b in zip(mine, other, strict=True)]))
+                )
+        if gaps:
+            values = np.array([found[0] for found in gaps.values()])
+            error = 100 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+            far = max(gaps, key=lambda key: gaps[key][0])
+            worst = f"{_gap((*gaps[far], peer))} ({', '.join(far)})" if gaps[far][0] > 0 else "–"
+            which = "none" if clean else "all kinds"
+            lines.append(
+                f"| {peer} | {which} | {len(gaps)} | {_range(splits)} | {(values < 0).sum()} | "
+                f"{100 * values.mean():+.1f} ± {error:.1f} % | {worst} | {np.exp(np.mean(times)):.1f} |"
+            )
+    return "\n".join(lines)
 
 
 def _log_ratio(cell: Cell, peer: str, measure: str) -> float:

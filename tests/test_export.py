@@ -1,6 +1,7 @@
 """Models as ONNX files: the same mean, standard deviation and interval by onnxruntime."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -122,6 +123,17 @@ def test_onnxruntime_agrees(case, tmp_path):
 @pytest.mark.parametrize("case", SLOW)
 def test_onnxruntime_agrees_with_the_combination(case, tmp_path):
     assert_same(*SLOW[case], tmp_path / "model.onnx")
+
+
+@pytest.mark.slow
+def test_rows_far_from_all_others_have_no_wider_prediction_than_trusted_labels(tmp_path):
+    model = AutoRegressor(1, target_transform="log", random_state=0).fit(NUMBERS, POSITIVE)
+    usual = model.predict_dist(NUMBERS).latent.var
+    model.combination_ = replace(model.combination_, widest=0.5 * float(np.median(usual)))
+    _, std, *_ = run(to_onnx(model, tmp_path / "model.onnx"), NUMBERS)
+    expected = model.predict_dist(NUMBERS)
+    assert (expected.latent.var < 0.99 * usual).mean() > 0.4
+    np.testing.assert_allclose(std, expected.std, rtol=1e-5)
 
 
 def test_the_file_says_what_it_is(tmp_path):

@@ -131,6 +131,22 @@ def test_the_range_of_trusted_labels_limits_predictions(rng):
     assert mean[0] == learnt.highest
 
 
+def test_on_another_scale_no_prediction_is_much_wider_than_the_trusted_labels(rng):
+    """In the units of y, the mean of a very wide prediction on a log scale is that of a tail that no label has."""
+    y = rng.normal(size=N)
+    y[:20] = 1000.0
+    scales = np.exp(rng.normal(size=N) - 2)
+    errors, quality = scales * rng.normal(size=(2, N)), np.where(y > 100, 0.0, 1.0)
+    given = held_out(errors, quality, y)._replace(variances=np.stack([scales**2, scales**2]))
+    apart = np.array([[-50.0], [50.0]]), np.full((2, 1), 0.01)
+    plain, _ = learn(given)
+    assert plain.pooled(*apart).variance[0] > 100
+    limited, separation = learn(given, transformed=True)
+    assert limited.pooled(*apart).variance[0] * separation.variance_ratio == pytest.approx(2, rel=0.15)
+    usual = np.zeros((2, 1)), np.full((2, 1), 0.01)
+    assert limited.pooled(*usual).variance[0] == plain.pooled(*usual).variance[0]
+
+
 def test_wrong_labels_do_not_widen_the_shape(rng):
     z = rng.normal(size=N)
     z[:150] = 40 * rng.choice([-1, 1], 150)

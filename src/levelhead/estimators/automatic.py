@@ -71,7 +71,8 @@ class AutoRegressor(FittedRegressor, TableReader):
     chosen by stacking on labels that are probably right, shrunk towards equal weights; a model with less than 5 % is
     left out. The variance is calibrated, and quantiles and intervals follow the out-of-fold residuals of labels that
     are probably right (conformal prediction), so that intervals cover clean labels as often as they say, on average
-    over the table. Predictions stay within the range of trusted labels, with a margin of 20 % of it on both sides. If
+    over the table. Predictions stay within the range of trusted labels, with a margin of 20 % of it on both sides, and
+    on another scale of the labels their variance is at most twice that of all trusted labels. If
     labels of training rows with equal inputs have something in common that the models do not explain, they correct
     predictions for rows with exactly these inputs. If labels are whole multiples of a unit, such as grades, quantiles
     and the ends of intervals are values that labels take; networks then learn from labels with a part of the noise of
@@ -345,7 +346,8 @@ class AutoRegressor(FittedRegressor, TableReader):
             why = self._compare(held_out, weights) if not self.reason_ else ""
             kept = combination.chosen_models(weights)
             self.estimators_ = [self.estimators_[k] for k in kept]
-            learnt, separation = combination.learn(held_out.only(kept))
+            transformed = self.target_transform_ is not None
+            learnt, separation = combination.learn(held_out.only(kept), transformed=transformed)
             if separation is not None:
                 self.combination_, self.separation_ = learnt, separation
                 self._learn_labels(X, y, weight, held_out.only(kept))

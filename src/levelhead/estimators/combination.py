@@ -11,7 +11,7 @@ doubts no label; so a label that is far from what every model predicts counts li
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,9 @@ _DISAGREEMENT = 2.0  # variance that a squared difference between the models add
 _LOG_RATIO = float(log(4.0))  # of a model's variance to the median of all models, by which it counts at most
 _LEAST_WEIGHT = 0.05  # a model with a smaller weight is left out
 _MARGIN = 0.2  # of the range of trusted labels, by which predictions may leave it
+# Of the variance of trusted labels, for labels on another scale: a wider prediction says no more than "unknown", and in
+# the units of y its mean would be that of a tail that no label has. By judgement, not tuned.
+_WIDEST = 2.0
 _FAR = 4.0  # standard deviations of a label from the nearest prediction, at which it counts a quarter
 _MOST_CHANCE = 0.5  # of a model's squared error that may count as chance
 _SWEEPS = 200  # of the search for weights; it converges in some tens
@@ -62,6 +65,8 @@ class Combination:
         Smallest plausible prediction.
     highest : float
         Largest plausible prediction.
+    widest : float
+        Largest calibrated variance.
     """
 
     weights: FloatArray
@@ -69,6 +74,7 @@ class Combination:
     shape: ResidualShape = NORMAL_SHAPE
     lowest: float = -np.inf
     highest: float = np.inf
+    widest: float = np.inf
 
     def pooled(self, means: FloatArray, variances: FloatArray) -> Pooled:
         """Mean and calibrated variance, from those of the models; shape (n_models, n_samples)."""
@@ -76,7 +82,8 @@ class Combination:
         each = log(variances + _DISAGREEMENT * (means - mean) ** 2)
         middle = np.median(each, axis=0)  # a spread that is far too wide or too narrow must not decide
         variance = exp(_weighted(self.weights, np.clip(each, middle - _LOG_RATIO, middle + _LOG_RATIO)))
-        return Pooled(np.clip(mean, self.lowest, self.highest), self.calibration(variance))
+        variance = np.minimum(self.calibration(variance), self.widest)
+        return Pooled(np.clip(mean, self.lowest, self.highest), variance)
 
     def predict(
         self, predictions: Sequence[Prediction], kept: Sequence[float], ratio: float
@@ -193,23 +200,29 @@ def chosen_models(weights: FloatArray) -> list[int]:
     return [int(k) for k in np.flatnonzero(weights >= _LEAST_WEIGHT)]
 
 
-def learn(held_out: HeldOut) -> tuple[Combination, ContaminationEstimate | None]:
+def learn(
+    held_out: HeldOut, *, transformed: bool = False
+) -> tuple[Combination, ContaminationEstimate | None]:
     """Learn weights, calibration, share of wrong labels and shape.
 
-    There is no estimate of the share if all labels are equal, or more than half of them are predicted exactly.
+    There is no estimate of the share if all labels are equal, or more than half of them are predicted exactly. If the
+    labels are `transformed`, variances are limited too.
     """
     weights = stacking_weights(held_out)
-    limits = _plausible(held_out)
-    raw = Combination(weights, IDENTITY, NORMAL_SHAPE, *limits)
+    lowest, highest = _plausible(held_out)
+    raw = Combination(weights, lowest=lowest, highest=highest)
     mean, variance = raw.pooled(held_out.means, held_out.variances)
     z = held_out.y - mean
     if is_noiseless(held_out.y, mean):
         return raw, None
     calibration, separation = calibrated_separation(held_out.y, mean, variance)
-    calibrated = calibration(variance)
+    most = _WIDEST * float(held_out.y[_right(held_out.quality)].var())
+    widest = most / separation.variance_ratio if transformed else np.inf
+    calibrated = np.minimum(calibration(variance), widest)
     clean = (1 - separation.probability(z, calibrated)) * held_out.weight
     residual = z / np.sqrt(calibrated * separation.variance_ratio)
-    return Combination(weights, calibration, learn_shape(residual, clean), *limits), separation
+    shape = learn_shape(residual, clean)
+    return replace(raw, calibration=calibration, shape=shape, widest=widest), separation
 
 
 def probably_wrong(held_out: HeldOut) -> FloatArray | None:

@@ -229,7 +229,7 @@ def _combined(
     squares = [graph("Mul", graph("Mul", one, one), _DISAGREEMENT) for one in apart]
     each = [graph("Log", graph("Add", v, s)) for v, s in zip(variances, squares, strict=True)]
     pooled = graph("Exp", weighted(_near_median(graph, each)))
-    variance = _calibrated(graph, pooled, known.calibration, ratio)
+    variance = graph("Min", _calibrated(graph, pooled, known.calibration, ratio), ratio * known.widest)
     most = max(part.n for part in parts)
     places = _repeated([np.arange(part.n) for part in parts])
     each = [graph("Gather", part.mean, place, axis=0) for part, place in zip(parts, places, strict=True)]

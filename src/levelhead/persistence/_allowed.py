@@ -125,6 +125,7 @@ _RENAMED_FIELDS = {
 _ADDED_FIELDS: Mapping[str, dict[str, Any]] = {
     "levelhead.auditing.Audit": {"scale": None, "remarks": {"tuple": []}},
     "levelhead.prediction.lattice.Lattice": {"levels": {"tuple": []}},
+    "levelhead.estimators.combination.Combination": {"widest": 1e300},
 }
 ADDED_SETTINGS: Mapping[str, Any] = MappingProxyType(
     {

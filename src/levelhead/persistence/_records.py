@@ -121,6 +121,7 @@ FIELDS: Mapping[type, Mapping[str, Check]] = MappingProxyType(
             "shape": of(ResidualShape),
             "lowest": number(),
             "highest": number(),
+            "widest": lambda value: is_number(value) and value > 0,
         },
         ResidualShape: {"residual": _floats, "normal": _floats},
         Lattice: {
