@@ -143,6 +143,18 @@ def test_weights_are_learnt_from_labels_that_the_models_have_not_seen(monkeypatc
         assert (known.quality >= part.audit(X, STEPS).label_quality).all()
 
 
+def test_a_linear_function_is_followed_beyond_the_range_of_most_inputs():
+    """Shares of a budget: the label is 1 minus the sum of the others, some of which are large."""
+    rng = np.random.default_rng(0)
+    shares = rng.gamma([0.3, 0.5, 1.0, 2.0], size=(600, 4))
+    y = 1 - shares.sum(axis=1)
+    wrong = rng.random(400) < 0.05
+    given = np.where(wrong, 10 * y[:400], y[:400]) + 0.001 * rng.normal(size=400)
+    model = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(shares[:400], given)
+    error = np.sqrt(np.mean((model.predict(shares[400:]) - y[400:]) ** 2))
+    assert error < 0.02 * y.std()
+
+
 @pytest.mark.parametrize("kind", ["trees", "networks"])
 def test_members_learn_with_the_doubts_of_all_models(monkeypatch, quick, kind):
     upper = X[:, 0] > 0
@@ -155,7 +167,7 @@ def test_members_learn_with_the_doubts_of_all_models(monkeypatch, quick, kind):
     monkeypatch.setattr(combination, "probably_wrong", doubts)
     model = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS)
     assert len(asked) == 1
-    assert asked[0].means.shape == (3, len(X))
+    assert asked[0].means.shape == (4, len(X))
     parts = [m for m in model.estimators_ if isinstance(m, GCPBoostingRegressor) == (kind == "trees")]
     for part in parts:
         error = np.abs(part.predict(X) - STEPS)
@@ -259,5 +271,5 @@ def test_groups_and_folds_reach_every_model(monkeypatch, quick):
         monkeypatch.setattr(cls, "_fit_steps", spy)
     groups = np.arange(300) // 3
     AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(X, STEPS, groups=groups, cv=4)
-    assert len(given) == 3
+    assert len(given) == 4
     assert all(one is groups and cv == 4 for one, cv in given)

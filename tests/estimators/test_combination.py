@@ -24,7 +24,7 @@ def held_out(errors, quality=None, y=None, weight=None, chance=None):
         y=y,
         means=y - errors,
         variances=np.ones_like(errors),
-        quality=np.ones(len(y)) if quality is None else quality,
+        qualities=np.ones(errors.shape) if quality is None else np.tile(quality, (len(errors), 1)),
         weight=np.ones(len(y)) if weight is None else weight,
         chance=np.zeros(len(errors)) if chance is None else np.asarray(chance),
     )
@@ -71,6 +71,16 @@ def test_a_model_that_doubts_no_label_does_not_let_wrong_labels_decide(rng):
     weights = stacking_weights(held_out(errors))
     np.testing.assert_allclose(weights, stacking_weights(held_out(errors[:, 200:])), atol=0.02)
     assert weights[2] < 0.05
+
+
+def test_a_model_that_is_left_out_makes_no_label_right(rng):
+    errors = rng.normal(size=(3, N)) * np.array([[1.0], [1.0], [50.0]])
+    errors[:2, :50] += 30
+    qualities = np.ones((3, N))
+    qualities[:2, :50] = 0.0
+    given = held_out(errors, y=100 * rng.normal(size=N))._replace(qualities=qualities)
+    np.testing.assert_array_equal(given.only([0, 1]).quality, qualities[0])
+    assert probably_wrong(given)[:50].min() > 0.9
 
 
 def test_a_bad_model_does_not_strengthen_the_prior(rng):

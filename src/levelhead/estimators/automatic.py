@@ -33,7 +33,7 @@ from levelhead.tables.encoding import frames
 Fitted = GCPRegressor | GCPBoostingRegressor
 _NAMES = {"network": "networks", "trees": "trees", "both": "networks and trees together"}
 _ROWS_OF_MEAN = 10_000  # rows over which the disagreement of members is averaged
-_TREES_TIME = 2.0  # part of a time limit for the trees, relative to that of each ensemble of networks
+_TIMES: tuple[float, ...] = (2.0, 1.0, 1.0, 0.1)  # parts of a time limit for the models
 _WEIGHT_DECAY = 3e-3  # for piecewise-linear inputs; tuned on kc_house, diamonds, energy and concrete
 # Settings of the trees that choose the scale of the labels: 60 % less time than with the defaults, and the same choices
 # on kc_house, diamonds, energy and concrete with clean, replaced and swapped labels and wrong units.
@@ -64,10 +64,11 @@ def mixture(predictions: Sequence[Prediction]) -> Prediction:
 class AutoRegressor(FittedRegressor, TableReader):
     """Networks and boosted trees together, with weights by their errors on held-out rows.
 
-    Three ensembles are fitted: `GCPBoostingRegressor`, `GCPRegressor` with piecewise-linear inputs, which follows sharp
-    functions, and `GCPRegressor` with one input per column and SiLU units, which follows smooth ones. Labels are judged
-    by the fold models of all three together before the members are finished, so that a wrong label that one kind finds
-    has a small weight in the others too. Out-of-fold predictions decide how the ensembles are combined. Weights are
+    Four ensembles are fitted: `GCPBoostingRegressor`; `GCPRegressor` with piecewise-linear inputs, which follows sharp
+    functions; `GCPRegressor` with one input per column and SiLU units, which follows smooth ones; and `GCPRegressor`
+    without hidden layers, which follows linear ones, beyond the range of most inputs too. Labels are judged by the fold
+    models of all of them together before the members are finished, so that a wrong label that one kind finds has a
+    small weight in the others too. Out-of-fold predictions decide how the ensembles are combined. Weights are
     chosen by stacking on labels that are probably right, shrunk towards equal weights; a model with less than 5 % is
     left out. The variance is calibrated, and quantiles and intervals follow the out-of-fold residuals of labels that
     are probably right (conformal prediction), so that intervals cover clean labels as often as they say, on average
@@ -256,11 +257,10 @@ class AutoRegressor(FittedRegressor, TableReader):
             self.reason_ = (
                 f"networks, because all labels are {counted[0]:g}, so that there is nothing to compare"
             )
-        if self.reason_:
-            kinds = kinds[:1] if constrained else kinds[1:]
-        shares = [_TREES_TIME if isinstance(model, GCPBoostingRegressor) else 1.0 for model in kinds]
-        for model, share in zip(kinds, shares, strict=True):
-            self._limit(model, table, labels, clock.part(share / sum(shares)))
+        used = slice(0, None) if not self.reason_ else slice(0, 1) if constrained else slice(1, None)
+        kinds = kinds[used]
+        for model, time in zip(kinds, _TIMES[used], strict=True):
+            self._limit(model, table, labels, clock.part(time / sum(_TIMES[used])))
         self.estimators_ = kinds
         self._fit_together(table, labels, weight, groups, cv)
         for model in self.estimators_:
@@ -291,6 +291,7 @@ class AutoRegressor(FittedRegressor, TableReader):
                 n_members=self.n_members, input_scaling="piecewise", weight_decay=_WEIGHT_DECAY, **common
             ),
             GCPRegressor(n_members=self.n_members, input_scaling="robust", activation="silu", **common),
+            GCPRegressor(n_members=self.n_members, hidden_layer_sizes=(), dropout=0.0, **common),
         ]
 
     def _fit_together(
@@ -318,7 +319,7 @@ class AutoRegressor(FittedRegressor, TableReader):
             y=judged[0].y[counts],
             means=np.array([one.mean[counts] for one in judged]),
             variances=np.array([one.variance[counts] for one in judged]),
-            quality=np.max([one.quality[counts] for one in judged], axis=0),
+            qualities=np.array([one.quality[counts] for one in judged]),
             weight=weight[counts] / weight[counts].mean(),
             chance=np.zeros(len(judged)),
         )
@@ -389,7 +390,7 @@ class AutoRegressor(FittedRegressor, TableReader):
             y=self.estimators_[0]._on_scale(y)[counts],
             means=np.array([one.mean[counts] for one in unseen]),
             variances=np.array([one.var[counts] for one in unseen]),
-            quality=np.max([model._label_quality(y)[counts] for model in self.estimators_], axis=0),
+            qualities=np.array([model._label_quality(y)[counts] for model in self.estimators_]),
             weight=weight[counts],
             chance=np.array(chance),
         )
@@ -403,10 +404,13 @@ class AutoRegressor(FittedRegressor, TableReader):
         return np.sort(rows[np.argsort(keys, kind="stable")[:_ROWS_OF_MEAN]])
 
     def _compare(self, held_out: HeldOut, weights: FloatArray) -> str:
-        """Compare trees, networks with equal weights, and all with their weights; return the result in words."""
-        trees, networks = np.zeros_like(weights), np.full_like(weights, 1 / (len(weights) - 1))
-        trees[0], networks[0] = 1.0, 0.0
-        errors = Comparison(*(held_out.error(a) for a in (networks, trees, weights)))
+        """Compare networks, trees, and all of them, each with their weights; return the result in words."""
+        networks = held_out.only(range(1, len(weights)))
+        errors = Comparison(
+            held_out.error(np.array([0.0, *combination.stacking_weights(networks)])),
+            held_out.error(np.eye(len(weights))[0]),
+            held_out.error(weights),
+        )
         self.comparison_ = errors
         scale = self.target_transform_
         where = "" if scale is None else f" (on a {scale.name} scale)"

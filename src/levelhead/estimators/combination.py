@@ -126,8 +126,8 @@ class HeldOut(NamedTuple):
         Labels.
     means, variances : ndarray of shape (n_models, n_samples)
         Predictions.
-    quality : ndarray of shape (n_samples,)
-        Probability that a label is right, by the model that doubts it least.
+    qualities : ndarray of shape (n_models, n_samples)
+        Probability that a label is right, by each model.
     weight : ndarray of shape (n_samples,)
         Sample weights, above 0 and 1 on average.
     chance : ndarray of shape (n_models,)
@@ -137,9 +137,15 @@ class HeldOut(NamedTuple):
     y: FloatArray
     means: FloatArray
     variances: FloatArray
-    quality: FloatArray
+    qualities: FloatArray
     weight: FloatArray
     chance: FloatArray
+
+    @property
+    def quality(self) -> FloatArray:
+        """Probability that each label is right, by the model that doubts it least."""
+        most: FloatArray = self.qualities.max(axis=0)
+        return most
 
     @property
     def trust(self) -> FloatArray:
@@ -154,7 +160,10 @@ class HeldOut(NamedTuple):
         """The same with some of the models."""
         chosen = list(models)
         return self._replace(
-            means=self.means[chosen], variances=self.variances[chosen], chance=self.chance[chosen]
+            means=self.means[chosen],
+            variances=self.variances[chosen],
+            qualities=self.qualities[chosen],
+            chance=self.chance[chosen],
         )
 
     def error(self, weights: FloatArray) -> float:
@@ -226,7 +235,8 @@ def learn(
 
 
 def probably_wrong(held_out: HeldOut) -> FloatArray | None:
-    """Probability that each label is wrong, by all models together; None if it cannot be estimated."""
+    """Probability that each label is wrong, by the models that matter together; None if it cannot be estimated."""
+    held_out = held_out.only(chosen_models(stacking_weights(held_out)))
     learnt, separation = learn(held_out)
     if separation is None:
         return None

@@ -202,11 +202,13 @@ def _joined(graph: Graph, parts: Sequence[Members]) -> Members:
 
 
 def _near_median(graph: Graph, values: list[str]) -> list[str]:
-    """Numbers within `_LOG_RATIO` of their median; there are one, two or three of them."""
+    """Numbers within `_LOG_RATIO` of their median; there are one to four of them."""
     low, high = (graph(how, *values) for how in ("Min", "Max")) if len(values) > 1 else (values[0], values[0])
-    total = graph("Sum", *values) if len(values) > 1 else values[0]
-    inner = graph("Sub", graph("Sub", total, low), high)
-    middle = inner if len(values) == 3 else graph("Mul", graph("Add", low, high), 0.5)
+    if len(values) <= 2:
+        middle = graph("Mul", graph("Add", low, high), 0.5)
+    else:
+        inner = graph("Sub", graph("Sub", graph("Sum", *values), low), high)
+        middle = graph("Div", inner, float(len(values) - 2))
     least, most = graph("Sub", middle, _LOG_RATIO), graph("Add", middle, _LOG_RATIO)
     return [graph("Max", graph("Min", value, most), least) for value in values]
 
