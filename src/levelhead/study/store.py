@@ -510,6 +510,8 @@ def read_csv(path: str | os.PathLike[str]) -> list[Row]:
 def updated(before: Iterable[Result], after: Iterable[Result]) -> list[Result]:
     """Replace results of the same runs, or of the same cells, and keep the others.
 
+    A mean curve over fewer splits does not replace one over more.
+
     Parameters
     ----------
     before : iterable of Row or Curve
@@ -522,9 +524,12 @@ def updated(before: Iterable[Result], after: Iterable[Result]) -> list[Result]:
     list of Row or Curve
         All of them, in the order of the file; those that it does not have come last.
     """
-    new = {_of(result): result for result in after}
-    kept = {_of(result): result for result in before}
-    return list({**kept, **new}.values())
+    found = {_of(result): result for result in before}
+    for result in after:
+        known = found.get(_of(result), result)
+        if getattr(result, "n_splits", 1) >= getattr(known, "n_splits", 1):
+            found[_of(result)] = result
+    return list(found.values())
 
 
 def _of(result: Any) -> tuple[object, ...]:

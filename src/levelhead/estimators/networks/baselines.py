@@ -129,7 +129,7 @@ class BaselineRegressor(GaussianMembers):
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(64, 64)
-        Number of units in each hidden layer.
+        Number of units in each hidden layer; () for none, a linear model.
     loss : {"beta-nll", "faithful", "natural", "evidential", "huber", "student"}, default="beta-nll"
         "beta-nll" weights the likelihood of each label by V^β (Seitzer et al. 2022); "faithful" fits the mean by least
         squares and the variance by likelihood (Stirn et al. 2023); "natural" is the likelihood with outputs μ/V and 1/V

@@ -25,7 +25,7 @@ class BayesianBetaRegressor(GaussianMembers):
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(20, 20)
-        Number of units in each hidden layer.
+        Number of units in each hidden layer; () for none, a linear model.
     beta : float, default=0.1
         Robustness of the divergence, above 0.
     noise_std : float, default=0.3

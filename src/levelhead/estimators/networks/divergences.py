@@ -16,7 +16,7 @@ class BetaDivergenceRegressor(GaussianMembers):
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(64, 64)
-        Number of units in each hidden layer.
+        Number of units in each hidden layer; () for none, a linear model.
     beta : float, default=0.4
         Robustness of the divergence, above 0. Towards 0, the loss becomes the likelihood of `GaussianRegressor`.
     activation : {"relu", "tanh", "silu"}, default="relu"
@@ -139,7 +139,7 @@ class GammaDivergenceRegressor(GaussianMembers):
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(64, 64)
-        Number of units in each hidden layer.
+        Number of units in each hidden layer; () for none, a linear model.
     gamma : float, default=0.4
         Robustness of the divergence, above 0. Towards 0, the loss becomes the likelihood of `GaussianRegressor`.
     activation : {"relu", "tanh", "silu"}, default="relu"

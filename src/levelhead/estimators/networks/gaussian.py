@@ -19,7 +19,7 @@ class GaussianRegressor(GaussianMembers):
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(64, 64)
-        Number of units in each hidden layer.
+        Number of units in each hidden layer; () for none, a linear model.
     activation : {"relu", "tanh", "silu"}, default="relu"
         Activation function of the hidden layers.
     solver : {"adam", "rmsprop", "nesterov"}, default="adam"
