@@ -135,7 +135,9 @@ def test_an_export_updates_the_runs_of_the_store_and_keeps_other_rows(
     ]
     assert read_curves(tmp_path / "c.csv")[1:] == curves
     assert done.json["rows"] == len(rows) + 1
-    more = [curve._replace(n_splits=50, rmse=(9.0,)) for curve in curves]  # over more splits than the store has
+    more = [
+        curve._replace(n_splits=50, rmse=(9.0,)) for curve in curves
+    ]  # over more splits than the store has
     write_curves(more, tmp_path / "c.csv")
     call(*arguments, "--update", cwd=tmp_path)
     assert read_curves(tmp_path / "c.csv") == more
