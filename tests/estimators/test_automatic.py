@@ -1,6 +1,7 @@
 """Networks and trees: their weights, with the reason."""
 
 import doctest
+import re
 
 import numpy as np
 import pytest
@@ -153,6 +154,20 @@ def test_a_linear_function_is_followed_beyond_the_range_of_most_inputs():
     model = AutoRegressor(n_members=1, random_state=0, target_transform=None).fit(shares[:400], given)
     error = np.sqrt(np.mean((model.predict(shares[400:]) - y[400:]) ** 2))
     assert error < 0.02 * y.std()
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_the_scale_on_which_a_relation_is_linear_is_clearly_better(scale):
+    """Trees alone hardly see the difference."""
+    rng = np.random.default_rng(1)
+    inputs = rng.gamma(1.0, size=(500, 4))
+    y = 1 + inputs.sum(axis=1) + 0.01 * rng.normal(size=500)
+    labels = y if scale == "linear" else np.exp(0.3 * y)
+    model = AutoRegressor(n_members=1, random_state=0).fit(inputs, labels)
+    assert model.target_transform_reason_.startswith(f"{scale} scale")
+    gain = float(re.search(r"by (-?[\d.]+) ±", model.target_transform_reason_)[1])
+    assert abs(gain) > 1
+    assert np.median(np.abs(model.predict(inputs) / labels - 1)) < 0.01
 
 
 @pytest.mark.parametrize("kind", ["trees", "networks"])

@@ -235,7 +235,8 @@ def test_a_frame_with_categories_and_weights(small_limits):
 
 @pytest.mark.slow
 def test_networks_and_trees_are_combined_on_held_out_rows(small_limits, monkeypatch, tmp_path):
-    kinds = [GCPBoostingRegressor(**SETTINGS), GCPRegressor((16,), max_iter=30, random_state=0, n_jobs=1)]
+    networks = [GCPRegressor(layers, max_iter=30, random_state=0, n_jobs=1) for layers in ((16,), (8,), ())]
+    kinds = [GCPBoostingRegressor(**SETTINGS), *networks]
     monkeypatch.setattr(AutoRegressor, "_kinds", lambda *_: [clone(kind) for kind in kinds])
     steps = 2 * np.sign(X[:, 0]) + np.sign(X[:, 1]) + Y - CLEAN
     model = AutoRegressor(n_members=1, random_state=0, n_jobs=1).fit(X, steps)

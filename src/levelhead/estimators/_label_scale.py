@@ -10,6 +10,7 @@ whereas trees of a small table may fail on some folds of any scale.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,18 +83,20 @@ class ScaledLabels:
     def _learn_label_scale(
         self, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
     ) -> None:
-        found = choose(self, self.target_transform, X, y, rows, splitting, seed)
+        found = choose([self], self.target_transform, X, y, rows, splitting, seed)
         self.target_transform_, self.target_transform_reason_ = found
 
-    def _chosen_scale(self, X: Any, y: Any, sample_weight: Any, groups: Any, cv: Any) -> Choice:
-        """The scale that `fit` would choose, for models that share one."""
-        pilot = clone(self)
-        X, y, weight = pilot._checked(X, y, sample_weight, reset=True)
-        seed = int(check_random_state(pilot.random_state).randint(2**31 - 1))
+    def _chosen_scale(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, cv: Any, also: Sequence["ScaledLabels"] = ()
+    ) -> Choice:
+        """The scale that `fit` would choose, for models that share one; on each, the best of the models counts."""
+        pilots = [clone(model) for model in (self, *also)]
+        *_, (X, y, weight) = (pilot._checked(X, y, sample_weight, reset=True) for pilot in pilots)
+        seed = int(check_random_state(pilots[0].random_state).randint(2**31 - 1))
         splitting = Splitting(groups, cv).checked(len(y))
         rows = arrange(X, y, weight, seed)
-        labels = pilot._unrounded(X, y, rows)
-        return choose(pilot, pilot.target_transform, X, labels, rows, splitting, seed)
+        labels, *_ = [pilot._unrounded(X, y, rows) for pilot in pilots]
+        return choose(pilots, pilots[0].target_transform, X, labels, rows, splitting, seed)
 
     @property
     def _scale(self) -> Transform | None:
@@ -108,7 +111,13 @@ class ScaledLabels:
 
 
 def choose(
-    model: ScaledLabels, how: Any, X: Table, y: FloatArray, rows: Rows, splitting: Splitting, seed: int
+    models: Sequence[ScaledLabels],
+    how: Any,
+    X: Table,
+    y: FloatArray,
+    rows: Rows,
+    splitting: Splitting,
+    seed: int,
 ) -> Choice:
     """The scale that the user wants, fitted to the labels."""
     if how is None:
@@ -125,13 +134,13 @@ def choose(
         return Choice(given, f"{given.name} scale, as given")
     if rows.n_groups < LEAST_ROWS or (labels == labels[0]).all():
         return Choice(None, f"linear scale, because a choice needs {LEAST_ROWS} different rows and labels")
-    trial = _Trial(model, X, y, rows, splitting, seed, _trial_rows(rows))
+    trial = _Trial(models, X, y, rows, splitting, seed, _trial_rows(rows))
     if how == "yeo-johnson":
         scale = trial.best_power()
         return Choice(scale, f"{scale.name} scale, the power by the likelihood of held-out labels")
     wrong = trial.misplaced()
     if wrong.any() and np.count_nonzero(~wrong) >= LEAST_ROWS:
-        trial = _Trial(model, X, y, rows, splitting, seed, trial.some[~wrong])
+        trial = _Trial(models, X, y, rows, splitting, seed, trial.some[~wrong])
     return trial.choice()
 
 
@@ -166,7 +175,7 @@ class _Trial:
 
     def __init__(
         self,
-        model: ScaledLabels,
+        models: Sequence[ScaledLabels],
         X: Table,
         y: FloatArray,
         rows: Rows,
@@ -174,7 +183,7 @@ class _Trial:
         seed: int,
         some: NDArray[np.int64],
     ) -> None:
-        self.model, self.seed, self.some = model, seed, some
+        self.models, self.seed, self.some = models, seed, some
         self.X, self.y, self.splitting = X[some], y[some], splitting.take(some)
         weight = np.bincount(rows.index, minlength=len(y)).astype(np.float64)
         weight = weight if rows.weight is None else weight * rows.weight
@@ -185,8 +194,21 @@ class _Trial:
         self._fits: list[tuple[Transform, tuple[FloatArray, FloatArray]]] | None = None
 
     def held_out(self, scale: Transform | None) -> tuple[FloatArray, FloatArray]:
+        """Means and variances by the model under which the held-out labels are most probable."""
         labels = self.y if scale is None else scale.labels(self.y)
-        return self.model._held_out(self.X, labels, self.rows, self.splitting, self.seed)
+        found = [
+            model._held_out(self.X, labels, self.rows, self.splitting, self.seed) for model in self.models
+        ]
+        return (
+            max(found, key=lambda predicted: self._worth(scale, *predicted)) if len(found) > 1 else found[0]
+        )
+
+    def _worth(self, scale: Transform | None, mean: FloatArray, variance: FloatArray) -> float:
+        value = self.scores(scale, mean, variance).value
+        exact = np.isneginf(
+            value
+        ).any()  # no density is higher than that of labels that are predicted exactly
+        return np.inf if exact else float((self.weight * value).sum())
 
     def scores(self, scale: Transform | None, mean: FloatArray, variance: FloatArray) -> Scores:
         """Logarithm of the density of each held-out label, per unit of y, mixed with the broad one."""

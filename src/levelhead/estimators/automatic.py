@@ -241,7 +241,7 @@ class AutoRegressor(FittedRegressor, TableReader):
         pilot = clone(kinds[0]).set_params(**_PILOT) if available("lightgbm") or constrained else kinds[1]
         pilot.set_params(target_transform=self.target_transform)
         self.target_transform_, self.target_transform_reason_ = pilot._chosen_scale(
-            table, labels, weight, groups, cv
+            table, labels, weight, groups, cv, also=() if constrained else kinds[3:]
         )
         for model in kinds:
             model.set_params(target_transform=self.target_transform_)

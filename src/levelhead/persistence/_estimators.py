@@ -195,7 +195,7 @@ def is_fitted(model: Any) -> bool:
 
 
 def _are_fitted(models: Any, *kinds: type) -> bool:
-    few = type(models) is list and 1 <= len(models) <= 3
+    few = type(models) is list and 1 <= len(models) <= 4
     return few and all(isinstance(model, kinds) and is_fitted(model) for model in models)
 
 
