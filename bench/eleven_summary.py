@@ -156,7 +156,8 @@ def slow_peers(cells: dict) -> str:
             error = 100 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
             far = max(gaps, key=lambda key: gaps[key][0])
             worst = f"{_gap((*gaps[far], peer))} ({', '.join(far)})" if gaps[far][0] > 0 else "–"
-            which = "none" if clean else "all kinds"
+            kinds = sorted({kind for _, kind in gaps})
+            which = "none" if clean else kinds[0] if len(kinds) == 1 else f"{len(kinds)} kinds"
             lines.append(
                 f"| {peer} | {which} | {len(gaps)} | {_range(splits)} | {(values < 0).sum()} | "
                 f"{100 * values.mean():+.1f} ± {error:.1f} % | {worst} | {np.exp(np.mean(times)):.1f} |"
