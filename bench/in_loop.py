@@ -24,18 +24,20 @@ from typing import NamedTuple
 import numpy as np
 from noises import NOISES, WRONG, skewed, skewed_pdf, wrong_law
 from resuming import read, run_missing
-from simulated import COLUMNS, LEVEL, SHARES, SIZES, Runs, by_size, draw, page, posterior, record
+from simulated import COLUMNS, SHARES, SIZES, Runs, by_oracle, by_size, draw, page, posterior, record
 
 from levelhead import audit
-from levelhead.audits.audit import most_suspect
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "bench/results/audits-in-loop.csv"
 PAGE = ROOT / "docs/tables/audits-in-loop.md"
 SECOND_PAGE = PAGE.with_name("audits-in-loop-model.md")
-OF_ORACLE = ("oracle_flagged", "oracle_found", "true_standing_out")
-OF_MODEL = ("model_oracle_flagged", "model_oracle_found", "model_standing_out")
-STORED = (*COLUMNS, *OF_MODEL, "model_error", "seconds")
+OF_MODEL = {  # columns of the first oracle → those of the second
+    "oracle_flagged": "model_oracle_flagged",
+    "oracle_found": "model_oracle_found",
+    "true_standing_out": "model_standing_out",
+}
+STORED = (*COLUMNS, *OF_MODEL.values(), "model_error", "seconds")
 ONE_OF = 10  # cells with wrong labels
 N_INPUTS = 8
 NOISE_SD = 1.9  # a third of the deviation of the function, as in the law of swapped labels
@@ -105,13 +107,10 @@ def run(noise: str, kind: str, n: int, share: float, repetition: int) -> dict:
     error = (result.predicted_label - f) / sd
     best = posterior(share, spoilt(r), clean(r))
     of_residuals = posterior(share, *(of_model(density, r - error, error) for density in (spoilt, clean)))
-    by_oracle = most_suspect(of_residuals, LEVEL)
     return record(result, result.p_outlier, result.is_label_issue, best, wrong) | {
         "variance_ratio": float(np.mean((result.std / sd) ** 2)),
         "true_variance": float(np.mean(r[~wrong] ** 2)),
-        "model_oracle_flagged": int(by_oracle.sum()),
-        "model_oracle_found": int((by_oracle & wrong).sum()),
-        "model_standing_out": float((wrong & (of_residuals > 0.5)).mean()),
+        **{OF_MODEL[name]: value for name, value in by_oracle(of_residuals, wrong).items()},
         "model_error": float(np.sqrt(np.mean(error**2))),
         "seconds": seconds,
     }
@@ -126,6 +125,5 @@ def main(sizes: Sequence[int], repetitions: range, minutes: float) -> None:
             run_missing(RESULT, STORED, specs, run, left)
     rows = read(RESULT)
     PAGE.write_text(f"{page(rows, groups=('all',))}\n")
-    known = [row for row in rows if row[OF_MODEL[0]]]  # the first runs of large tables do not have it
-    second = [row | {name: row[of] for name, of in zip(OF_ORACLE, OF_MODEL, strict=True)} for row in known]
+    second = [row | {name: row[of] for name, of in OF_MODEL.items()} for row in rows]
     SECOND_PAGE.write_text("\n".join(by_size(Runs(second), groups=("all",))) + "\n")

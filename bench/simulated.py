@@ -55,26 +55,36 @@ def posterior(share: float, wrong: np.ndarray, clean: np.ndarray) -> np.ndarray:
     return share * wrong / np.maximum(share * wrong + (1 - share) * clean, 1e-300)
 
 
+def by_oracle(best: np.ndarray, wrong: np.ndarray) -> dict:
+    """What an oracle with these probabilities flags and finds, and the share that stands out for it."""
+    flagged = most_suspect(best, LEVEL)
+    return {
+        "oracle_flagged": int(flagged.sum()),
+        "oracle_found": int((flagged & wrong).sum()),
+        "true_standing_out": float((wrong & (best > 0.5)).mean()),
+    }
+
+
 def record(verdict: Any, p: np.ndarray, flagged: np.ndarray, best: np.ndarray, wrong: np.ndarray) -> dict:
     """What is stored of one verdict; `best` is the oracle's probability that each label is wrong."""
-    by_oracle = most_suspect(best, LEVEL)
     bins = np.minimum((10 * p).astype(int), 9)
     sums = [np.bincount(bins, weights, minlength=10) for weights in (np.ones(len(p)), p, wrong.astype(float))]
     low, high = verdict.standing_out_interval
-    return {
-        "n_wrong": int(wrong.sum()),
-        "flagged": int(flagged.sum()),
-        "false": int((flagged & ~wrong).sum()),
-        "oracle_flagged": int(by_oracle.sum()),
-        "oracle_found": int((by_oracle & wrong).sum()),
-        "estimate": verdict.contamination,
-        "standing_out": verdict.standing_out,
-        "low": low,
-        "high": high,
-        "least_in_all": verdict.contamination_interval[0],
-        "most_in_all": verdict.contamination_interval[1],
-        "true_standing_out": float((wrong & (best > 0.5)).mean()),
-    } | dict(zip(BINS, np.concatenate(sums).tolist(), strict=True))
+    return (
+        {
+            "n_wrong": int(wrong.sum()),
+            "flagged": int(flagged.sum()),
+            "false": int((flagged & ~wrong).sum()),
+            "estimate": verdict.contamination,
+            "standing_out": verdict.standing_out,
+            "low": low,
+            "high": high,
+            "least_in_all": verdict.contamination_interval[0],
+            "most_in_all": verdict.contamination_interval[1],
+        }
+        | by_oracle(best, wrong)
+        | dict(zip(BINS, np.concatenate(sums).tolist(), strict=True))
+    )
 
 
 class Runs:

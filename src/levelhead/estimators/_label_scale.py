@@ -11,6 +11,7 @@ whereas trees of a small table may fail on some folds of any scale.
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,12 +92,13 @@ class ScaledLabels:
     ) -> Choice:
         """The scale that `fit` would choose, for models that share one; on each, the best of the models counts."""
         pilots = [clone(model) for model in (self, *also)]
-        *_, (X, y, weight) = (pilot._checked(X, y, sample_weight, reset=True) for pilot in pilots)
+        checked = [pilot._checked(X, y, sample_weight, reset=True) for pilot in pilots]
+        X, y, weight = checked[0]
         seed = int(check_random_state(pilots[0].random_state).randint(2**31 - 1))
         splitting = Splitting(groups, cv).checked(len(y))
         rows = arrange(X, y, weight, seed)
-        labels, *_ = [pilot._unrounded(X, y, rows) for pilot in pilots]
-        return choose(pilots, pilots[0].target_transform, X, labels, rows, splitting, seed)
+        labels = [pilot._unrounded(X, y, rows) for pilot in pilots]
+        return choose(pilots, pilots[0].target_transform, X, labels[0], rows, splitting, seed)
 
     @property
     def _scale(self) -> Transform | None:
@@ -191,7 +193,6 @@ class _Trial:
         self.rows = arrange(self.X, self.y, None, seed)
         self.center, self.spread = (float(part) for part in target_scale(self.y, self.rows, "robust"))
         self.linear = self.held_out(None)
-        self._fits: list[tuple[Transform, tuple[FloatArray, FloatArray]]] | None = None
 
     def held_out(self, scale: Transform | None) -> tuple[FloatArray, FloatArray]:
         """Means and variances by the model under which the held-out labels are most probable."""
@@ -204,11 +205,9 @@ class _Trial:
         )
 
     def _worth(self, scale: Transform | None, mean: FloatArray, variance: FloatArray) -> float:
+        """Mean log density; no density is higher than that of labels that are predicted exactly."""
         value = self.scores(scale, mean, variance).value
-        exact = np.isneginf(
-            value
-        ).any()  # no density is higher than that of labels that are predicted exactly
-        return np.inf if exact else float((self.weight * value).sum())
+        return np.inf if np.isneginf(value).any() else float((self.weight * value).sum())
 
     def scores(self, scale: Transform | None, mean: FloatArray, variance: FloatArray) -> Scores:
         """Logarithm of the density of each held-out label, per unit of y, mixed with the broad one."""
@@ -266,12 +265,10 @@ class _Trial:
         slope = exp(scale.log_derivative(mean))
         return scale.forward(mean), variance * slope * slope
 
-    @property
+    @cached_property
     def fits(self) -> list[tuple[Transform, tuple[FloatArray, FloatArray]]]:
         """The candidates with their held-out predictions."""
-        if self._fits is None:
-            self._fits = [(scale, self.held_out(scale)) for scale in self.candidates()]
-        return self._fits
+        return [(scale, self.held_out(scale)) for scale in self.candidates()]
 
     def misplaced(self) -> NDArray[np.bool_]:
         """Labels that look as if their decimal point was misplaced, on any of the scales."""

@@ -278,7 +278,7 @@ class AutoRegressor(FittedRegressor, TableReader):
             model.set_params(max_iter=min(model._epochs(len(labels)), within))
 
     def _kinds(self, seed: int) -> list[Fitted]:
-        """The unfitted models, trees first."""
+        """The unfitted models: trees, and networks for sharp, for smooth and for linear functions."""
         common: dict[str, Any] = {"random_state": seed, "n_jobs": self.n_jobs, "verbose": self.verbose}
         trees = GCPBoostingRegressor(
             n_members=max(1, self.n_members // 2), monotonic_cst=self.monotonic_cst, **common
