@@ -25,7 +25,7 @@ from levelhead.prediction.distribution import ContaminatedMarginal, Interval
 from levelhead.prediction.lattice import COVERAGES, ROUNDING, Lattice
 from levelhead.prediction.mixture import Mixture
 from levelhead.prediction.prediction import Prediction, Rows
-from levelhead.prediction.transforms import Transform
+from levelhead.prediction.wrapped import WrappedPrediction
 from levelhead.theory.elementary import log
 
 _LEAST_LABELS = 30.0  # from which levels are learnt
@@ -125,7 +125,7 @@ class LatticeMixture:
         return total
 
 
-class LatticePrediction(Prediction):
+class LatticePrediction(WrappedPrediction):
     """A prediction of labels that only take the values of a lattice.
 
     Means, variances and members are those of the continuous prediction; densities, quantiles, intervals, scores and
@@ -148,65 +148,18 @@ class LatticePrediction(Prediction):
     lattice: Lattice
 
     def __init__(self, continuous: Prediction, lattice: Lattice) -> None:
-        self._store(
-            _continuous=continuous,
-            lattice=lattice,
-            member_alpha=continuous.member_alpha,
-            member_sigma=continuous.member_sigma,
-        )
+        super().__init__(continuous)
+        self._store(lattice=lattice)
 
     @cached_property
     def mixture(self) -> LatticeMixture:  # type: ignore[override]
         """The distributions on the lattice."""
-        return LatticeMixture(self._inner.mixture, self.lattice)
-
-    @property
-    def _inner(self) -> Prediction:
-        continuous: Prediction = self._continuous  # type: ignore[attr-defined]
-        return continuous
-
-    @property
-    def latent(self) -> Prediction:
-        """The continuous prediction, on the scale on which the model learns."""
-        return self._inner.latent
-
-    @property
-    def transform(self) -> Transform | None:
-        """The scale on which the model learns; None for the units of y."""
-        return self._inner.transform
-
-    def __len__(self) -> int:
-        return len(self._inner)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members of the ensemble."""
-        return self._inner.n_members
-
-    @property
-    def member_mean(self) -> FloatArray:
-        """Mean of each member, in the units of y."""
-        return self._inner.member_mean
-
-    @property
-    def member_var(self) -> FloatArray:
-        """Variance of each member, in the units of y."""
-        return self._inner.member_var
+        return LatticeMixture(self._continuous.mixture, self.lattice)
 
     @property
     def contaminated(self) -> ContaminatedMarginal:
         """The labels as they are given, wrong ones included; these need not lie on the lattice."""
-        return self._inner.contaminated
-
-    @property
-    def student_var(self) -> FloatArray:
-        """Variance (9) of the labels as they are given, as in the continuous prediction."""
-        return self._inner.student_var
-
-    @property
-    def finite_student_var(self) -> FloatArray:
-        """V_St with max(α − 1, 5e-5) instead of α − 1, as in the continuous prediction."""
-        return self._inner.finite_student_var
+        return self._continuous.contaminated
 
     def interval(self, coverage: float = 0.9) -> Interval:
         """The interval that holds labels as often as it says, on average over many rows.
@@ -244,11 +197,11 @@ class LatticePrediction(Prediction):
         ndarray of shape (n, n_samples)
             The draws, values of the lattice.
         """
-        return self.lattice.nearest(self._inner.sample(n, random_state))
+        return self.lattice.nearest(self._continuous.sample(n, random_state))
 
     def __getitem__(self, rows: Rows) -> "LatticePrediction":
         """Select rows by slice, mask, list or number; a number gives a prediction of one row."""
-        return LatticePrediction(self._inner[rows], self.lattice)
+        return LatticePrediction(self._continuous[rows], self.lattice)
 
 
 def learn_levels(prediction: LatticePrediction, y: ArrayLike, weight: ArrayLike) -> Lattice:

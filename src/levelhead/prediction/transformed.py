@@ -24,6 +24,7 @@ from levelhead.prediction.distribution import Distribution, read_only
 from levelhead.prediction.mixture import Mixture
 from levelhead.prediction.prediction import Prediction, Rows
 from levelhead.prediction.transforms import Transform
+from levelhead.prediction.wrapped import WrappedPrediction
 
 _BREAKS = np.array([-9.0, *np.arange(-6, 6.1, 0.75), 9.0])  # panels of the CRPS, in standard deviations
 _NODES = 6
@@ -139,7 +140,7 @@ class TransformedMarginal(Distribution):
     """
 
 
-class TransformedPrediction(Prediction):
+class TransformedPrediction(WrappedPrediction):
     """The distribution of the clean label of every row, in the units of y, by a model that learns on another scale.
 
     Parameters
@@ -165,13 +166,11 @@ class TransformedPrediction(Prediction):
         σ of each member, on the scale.
     """
 
+    _transform: Transform
+
     def __init__(self, latent: Prediction, transform: Transform) -> None:
-        self._store(
-            _latent=latent,
-            _transform=transform,
-            member_alpha=latent.member_alpha,
-            member_sigma=latent.member_sigma,
-        )
+        super().__init__(latent)
+        self._store(_transform=transform)
 
     @cached_property
     def mixture(self) -> TransformedMixture:  # type: ignore[override]
@@ -181,37 +180,17 @@ class TransformedPrediction(Prediction):
     @property
     def latent(self) -> Prediction:
         """The prediction on the scale."""
-        latent: Prediction = self._latent  # type: ignore[attr-defined]
-        return latent
+        return self._continuous
 
     @property
     def transform(self) -> Transform:
         """The scale."""
-        transform: Transform = self._transform  # type: ignore[attr-defined]
-        return transform
-
-    def __len__(self) -> int:
-        return len(self.latent)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members of the ensemble."""
-        return self.latent.n_members
+        return self._transform
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         mean, var = self.transform.moments(self.latent.member_mean, np.sqrt(self.latent.member_var))
         return read_only(mean), read_only(var)
-
-    @property
-    def member_mean(self) -> FloatArray:
-        """Mean of each member, in the units of y."""
-        return self._moments[0]
-
-    @property
-    def member_var(self) -> FloatArray:
-        """Variance of each member, in the units of y."""
-        return self._moments[1]
 
     @cached_property
     def contaminated(self) -> TransformedMarginal:  # type: ignore[override]
