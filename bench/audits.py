@@ -24,7 +24,7 @@ from noises import NOISES, WRONG
 from resuming import read, run_missing
 from simulated import COLUMNS, LEVEL, SHARES, SIZES, draw, oracle, page, record
 
-from levelhead.audits.audit import most_suspect
+from levelhead.audits.flags import most_suspect
 from levelhead.audits.separation import estimate_contamination
 
 ROOT = Path(__file__).parents[1]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from noises import NOISES, WRONG, wrong_law
 
-from levelhead.audits.audit import most_suspect
+from levelhead.audits.flags import most_suspect
 
 SPEC = ("noise", "wrong", "n", "contamination", "repetition")
 COUNTS = ("n_wrong", "flagged", "false", "oracle_flagged", "oracle_found")

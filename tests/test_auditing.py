@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 import levelhead
 from levelhead import auditing
 from levelhead.auditing import judge, missing_cells
-from levelhead.audits.audit import Audit, most_suspect
+from levelhead.audits import Audit
 from levelhead.audits.separation import estimate_contamination
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.datasets import heteroscedastic, rents, synthetic
@@ -97,16 +97,6 @@ def test_the_counts_of_the_summary_add_up():
     counts = [int(word) for word in audit.summary().splitlines()[1].split() if word.isdigit()]
     assert sum(counts) == 430
     assert min(counts) >= 0
-
-
-def test_most_suspect_is_the_largest_set_within_the_level():
-    p = np.array([0.99, 0.2, 0.9, 0.0, 0.8])
-    assert most_suspect(p, 0.05).tolist() == [True, False, False, False, False]
-    assert most_suspect(p, 0.1).tolist() == [True, False, True, False, False]
-    assert most_suspect(p, 0.11).tolist() == [True, False, True, False, True]  # 0.103 on average
-    assert most_suspect(p, 0.2).tolist() == [True, False, True, False, True]
-    assert most_suspect(p, 0.3).tolist() == [True, False, True, False, True]  # 0.2 is more likely right
-    assert not most_suspect(np.zeros(3), 0.05).any()
 
 
 def test_a_fitted_model_judges_its_own_and_other_rows(spoilt):

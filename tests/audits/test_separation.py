@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from levelhead.audits import _known_noise
-from levelhead.audits.audit import most_suspect
+from levelhead.audits.flags import most_suspect
 from levelhead.audits.separation import estimate_contamination
 from levelhead.theory.student import prognostic_variance
 

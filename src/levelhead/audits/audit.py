@@ -19,6 +19,7 @@ from levelhead.audits._groups import group_odds
 from levelhead.audits._unrelated import MANY, unrelated_limit, unrelated_share
 from levelhead.audits.dependence import correlation_within, level_codes
 from levelhead.audits.diagnosis import Diagnosis, diagnose
+from levelhead.audits.flags import flagged
 from levelhead.audits.html import audit_html
 from levelhead.audits.presentation import as_frame, drawn, in_words
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
@@ -267,7 +268,7 @@ class Audit:
             std=std if scale is None else scale.label_std,
             scale=scale,
             p_outlier=p,
-            is_label_issue=_flagged(p, is_code, level),
+            is_label_issue=flagged(p, is_code, level),
             alpha=np.full(y.shape, np.nan) if alpha is None else np.asarray(alpha, dtype=np.float64),
             separation=separation,
             false_alarm_rate=level,
@@ -375,8 +376,8 @@ class Audit:
     def _with_odds(self, log_odds: FloatArray) -> "Audit":
         """The same audit with other log odds, and the flags that follow from them."""
         p = 1 / (1 + exp(-log_odds))
-        flagged = _flagged(p, self.is_code, self.false_alarm_rate)
-        return replace(self, log_odds=log_odds, p_outlier=p, is_label_issue=flagged)
+        flags = flagged(p, self.is_code, self.false_alarm_rate)
+        return replace(self, log_odds=log_odds, p_outlier=p, is_label_issue=flags)
 
     @property
     def _hidden(self) -> float:
@@ -409,8 +410,8 @@ class Audit:
             A new audit with the same probabilities and other flags.
         """
         level = check_share("false_alarm_rate", false_alarm_rate)
-        flagged = _flagged(self.p_outlier, self.is_code, level)
-        return replace(self, is_label_issue=flagged, false_alarm_rate=level)
+        flags = flagged(self.p_outlier, self.is_code, level)
+        return replace(self, is_label_issue=flags, false_alarm_rate=level)
 
     def allowing_for(self, gaps: ArrayLike) -> "Audit":
         """Return the same audit, corrected for missing inputs that were filled in.
@@ -660,37 +661,6 @@ class Audit:
             One column per attribute.
         """
         return as_frame(self, backend)
-
-
-def most_suspect(p: FloatArray, false_alarm_rate: float) -> NDArray[np.bool_]:
-    """Choose the largest set of labels whose expected share of clean ones stays within a limit.
-
-    A label that is more likely right than wrong is never chosen.
-
-    Parameters
-    ----------
-    p : ndarray of shape (n_samples,)
-        Probability that each label is wrong.
-    false_alarm_rate : float
-        Largest expected share of clean labels in the set.
-
-    Returns
-    -------
-    ndarray of bool, of shape (n_samples,)
-        Whether each label is in the set.
-    """
-    order = np.argsort(-p, kind="stable")
-    expected = np.cumsum(1 - p[order]) / np.arange(1, p.size + 1)
-    chosen = np.zeros(p.size, dtype=bool)
-    chosen[order[: np.searchsorted(expected, false_alarm_rate, side="right")]] = True
-    return chosen & (p > 0.5)
-
-
-def _flagged(p: FloatArray, is_code: NDArray[np.bool_], false_alarm_rate: float) -> NDArray[np.bool_]:
-    """Codes, and the most suspect of the other labels."""
-    flagged = is_code.copy()
-    flagged[~is_code] = most_suspect(p[~is_code], false_alarm_rate)
-    return flagged
 
 
 def _without_signal(y: FloatArray, mean: FloatArray) -> tuple[str, ...]:
