@@ -27,8 +27,8 @@ from sklearn.utils import _safe_indexing
 
 from levelhead._extras import available
 from levelhead.audits import Audit, MultiAudit
-from levelhead.audits.audit import JudgedScale
 from levelhead.audits.dependence import find_dependence, shared_levels, time_order
+from levelhead.audits.judged import JudgedScale
 from levelhead.estimators._out_of_fold import fit_parameters, time_blocks
 from levelhead.estimators.registry import make
 from levelhead.estimators.several import MultiTargetRegressor, target_names

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from levelhead.audits.dependence import correlation_within, level_codes
 from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.flags import flagged
 from levelhead.audits.html import audit_html
+from levelhead.audits.judged import Judged, JudgedScale
 from levelhead.audits.presentation import as_frame, drawn, in_words
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
 from levelhead.prediction.calibration import added_variance
@@ -35,42 +36,6 @@ _CODE_ODDS = 20.0  # log odds that a code for missing is wrong
 _NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
 _SUPPORTED_ODDS = -1.0986122886681098  # log odds, of a probability of ¼: supported labels stay in doubt
 _LARGEST_IN_GROUPS = 2.0  # residuals beyond it count as this in the correlation within groups of clean labels
-
-
-class Judged(NamedTuple):
-    """Labels, predictions and standard deviations on the scale on which labels are judged; one entry per row."""
-
-    given: FloatArray
-    predicted: FloatArray
-    std: FloatArray
-
-
-class JudgedScale(NamedTuple):
-    """Another scale on which labels are judged, with the predictions on it.
-
-    Attributes
-    ----------
-    transform : Transform
-        The scale.
-    predicted : ndarray of shape (n_samples,)
-        Predicted means on the scale.
-    std : ndarray of shape (n_samples,)
-        Standard deviations of the clean noise on the scale.
-    """
-
-    transform: Transform
-    predicted: FloatArray
-    std: FloatArray
-
-    @property
-    def predicted_label(self) -> FloatArray:
-        """Predictions in the units of the labels: the medians."""
-        return self.transform.inverse(self.predicted)
-
-    @property
-    def label_std(self) -> FloatArray:
-        """Standard deviations of the clean label in its own units."""
-        return np.sqrt(self.transform.moments(self.predicted, self.std)[1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

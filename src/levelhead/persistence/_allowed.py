@@ -109,6 +109,7 @@ RECORDS: Mapping[str, Parts | None] = MappingProxyType(
 
 _MOVED = {
     "levelhead.auditing": "levelhead.audits",
+    "levelhead.audits.audit": "levelhead.audits.judged",
     "levelhead.estimators._boosting": "levelhead.estimators.trees.growing",
     "levelhead.estimators._forests": "levelhead.estimators.trees.forest",
     "levelhead.theory.calibration": "levelhead.prediction.calibration",

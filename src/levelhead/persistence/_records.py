@@ -13,7 +13,7 @@ import numpy as np
 from sklearn import preprocessing
 
 from levelhead.audits import Audit
-from levelhead.audits.audit import JudgedScale
+from levelhead.audits.judged import JudgedScale
 from levelhead.audits.separation import ContaminationEstimate
 from levelhead.engine import Architecture, Network, OptimizerState
 from levelhead.engine.descriptions import ACTIVATIONS
