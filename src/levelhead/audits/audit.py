@@ -13,18 +13,15 @@ from levelhead._checks import share as check_share
 from levelhead._checks import vector
 from levelhead._deprecated import renamed_argument, renamed_attribute
 from levelhead._extras import needed
-from levelhead.audits._agreement import supported_odds
-from levelhead.audits._factors import find_factors
-from levelhead.audits._groups import group_odds
+from levelhead.audits import _corrections
+from levelhead.audits._reliability import doubts
 from levelhead.audits._unrelated import MANY, unrelated_limit, unrelated_share
-from levelhead.audits.dependence import correlation_within, level_codes
 from levelhead.audits.diagnosis import Diagnosis, diagnose
 from levelhead.audits.flags import flagged
 from levelhead.audits.html import audit_html
 from levelhead.audits.judged import Judged, JudgedScale
 from levelhead.audits.presentation import as_frame, drawn, in_words
 from levelhead.audits.separation import ContaminationEstimate, estimate_contamination
-from levelhead.prediction.calibration import added_variance
 from levelhead.prediction.transforms import Transform
 from levelhead.tables.missing import label_codes
 from levelhead.theory.elementary import exp
@@ -33,9 +30,6 @@ FloatArray = NDArray[np.float64]
 
 LEAST_ROWS = 30  # fewer different rows say nothing about the share of wrong labels
 _CODE_ODDS = 20.0  # log odds that a code for missing is wrong
-_NO_SIGNAL = 0.97  # of the spread of the labels is left in the residuals
-_SUPPORTED_ODDS = -1.0986122886681098  # log odds, of a probability of ¼: supported labels stay in doubt
-_LARGEST_IN_GROUPS = 2.0  # residuals beyond it count as this in the correlation within groups of clean labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,11 +216,7 @@ class Audit:
         warnings: tuple[str, ...] = ()
         if unrelated is None:
             unrelated = unrelated_share(labels[rest], mean[rest], std[rest])
-            warnings = (
-                *separation.warnings,
-                *_without_signal(labels[rest], mean[rest]),
-                *_too_many(unrelated),
-            )
+            warnings = doubts(labels[rest], mean[rest], separation, unrelated)
         return cls(
             given_label=y,
             predicted_label=mean if scale is None else scale.predicted_label,
@@ -324,26 +314,6 @@ class Audit:
             self.separation.standard_error == 0 or self.separation.n + self.is_code.sum() != len(self)
         )
 
-    def _separated_by(self, separation: ContaminationEstimate, variance: FloatArray) -> "Audit":
-        """The same labels and predictions, judged by another separation of their residuals."""
-        return Audit.from_residuals(
-            self.given_label,
-            self.judged.predicted,
-            variance,
-            alpha=self.alpha,
-            transform=None if self.scale is None else self.scale.transform,
-            separation=separation,
-            false_alarm_rate=self.false_alarm_rate,
-            codes=np.unique(self.given_label[self.is_code]),
-            index=self.index,
-        ).with_remarks(*self.remarks)
-
-    def _with_odds(self, log_odds: FloatArray) -> "Audit":
-        """The same audit with other log odds, and the flags that follow from them."""
-        p = 1 / (1 + exp(-log_odds))
-        flags = flagged(p, self.is_code, self.false_alarm_rate)
-        return replace(self, log_odds=log_odds, p_outlier=p, is_label_issue=flags)
-
     @property
     def _hidden(self) -> float:
         """Share of wrong labels that the model has followed, if there are many."""
@@ -395,19 +365,7 @@ class Audit:
         Audit
             A new audit; this one if there are no gaps.
         """
-        missing = np.asarray(gaps, dtype=bool)
-        missing = missing[:, missing.any(axis=0)]
-        judged = self.judged
-        residual = judged.given - judged.predicted
-        if not missing.any() or np.median(np.abs(residual)) == 0:
-            return self
-        variance = judged.std**2 + added_variance(residual, judged.std**2, missing)
-        known = self.separation.contamination if self.separation.standard_error == 0 else None
-        rest = ~self.is_code
-        separation = estimate_contamination(
-            residual[rest], variance[rest], contamination=known, core="student"
-        )
-        return self._separated_by(separation, variance)
+        return _corrections.allowing_for(self, gaps)
 
     def by_factors(self) -> "Audit":
         """Return the same audit, in which labels of a misplaced decimal point are judged as such.
@@ -421,18 +379,7 @@ class Audit:
             A new audit; this one if there is no sign of such labels, or if the share of wrong labels was given or
             estimated on other rows.
         """
-        if self._is_given:
-            return self
-        rest = ~self.is_code
-        given, (_, predicted, std) = self.given_label[rest], (values[rest] for values in self.judged)
-        transform = None if self.scale is None else self.scale.transform
-        factors = find_factors(given, predicted, std, transform)
-        if factors is None:
-            return self
-        found = self._separated_by(factors.separation, self.judged.std**2)
-        odds = found.log_odds.copy()
-        odds[rest] = factors.log_odds
-        return found._with_odds(odds)
+        return _corrections.by_factors(self)
 
     def by_groups(self, groups: ArrayLike) -> "Audit":
         """Return the same audit, in which a label is more suspect if other labels of its group are.
@@ -457,22 +404,7 @@ class Audit:
         ValueError
             If there is not one entry per label.
         """
-        names = np.asarray(groups)
-        if names.shape != (len(self),):
-            raise ValueError(f"groups has shape {names.shape}; give one entry for each of {len(self)} labels")
-        rest = ~self.is_code
-        codes = level_codes(names[rest])
-        if codes.size == 0 or codes.max() + 1 in (1, codes.size):
-            return self
-        correlation = correlation_within(self.z[rest], codes, _LARGEST_IN_GROUPS)
-        found = group_odds(self.log_odds[rest], self.separation.contamination, codes, correlation)
-        if not len(found.spoilt):
-            return self
-        odds = self.log_odds.copy()
-        odds[rest] = found.log_odds
-        return self._with_odds(odds).with_remarks(
-            f"In {len(found.spoilt):,} of {codes.max() + 1:,} groups most labels look wrong."
-        )
+        return _corrections.by_groups(self, groups)
 
     def by_neighbours(
         self,
@@ -507,31 +439,7 @@ class Audit:
         ValueError
             If there is not one importance per column.
         """
-        weights = np.asarray(importances, dtype=np.float64)
-        if weights.shape != (len(columns),):
-            raise ValueError(
-                f"importances has shape {weights.shape}; give one for each of {len(columns)} columns"
-            )
-        suspects = np.flatnonzero((self.log_odds > 0) & ~self.is_code)
-        if not suspects.size:
-            return self
-        apart = None if groups is None else level_codes(np.asarray(groups))
-        trusted = (self.log_odds < 0) & ~self.is_code
-        supported = supported_odds(
-            self.log_odds[suspects], self.z, suspects, trusted, columns, weights, apart
-        )
-        odds = self.log_odds.copy()
-        odds[suspects] = np.maximum(supported, np.minimum(odds[suspects], _SUPPORTED_ODDS))
-        if (odds == self.log_odds).all():
-            return self
-        found = self._with_odds(odds)
-        fewer = int((self.is_label_issue & (odds <= 0)).sum())
-        if not fewer:
-            return found
-        return found.with_remarks(
-            f"{fewer:,} {'label deviates' if fewer == 1 else 'labels deviate'} from the prediction as those of the "
-            "nearest rows do, so the model may err there: in doubt, not flagged."
-        )
+        return _corrections.by_neighbours(self, columns, importances, groups)
 
     def with_remarks(self, *remarks: str) -> "Audit":
         """Return the same audit with more remarks.
@@ -626,22 +534,3 @@ class Audit:
             One column per attribute.
         """
         return as_frame(self, backend)
-
-
-def _without_signal(y: FloatArray, mean: FloatArray) -> tuple[str, ...]:
-    """A warning if the predictions are hardly better than one constant; a constant was meant to be one."""
-    if np.ptp(mean) == 0:
-        return ()
-    left = float(np.median(np.abs(y - mean))) / max(float(np.median(np.abs(y - np.median(y)))), 1e-300)
-    if left < _NO_SIGNAL:
-        return ()
-    return ("the inputs hardly predict the labels, so that only labels far from all others can be found",)
-
-
-def _too_many(unrelated: float) -> tuple[str, ...]:
-    if unrelated <= MANY:
-        return ()
-    return (
-        f"about {unrelated:.0%} of the labels look like labels of other rows; with so many, the model follows wrong "
-        "labels, and the probabilities mean nothing",
-    )
