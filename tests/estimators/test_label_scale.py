@@ -70,6 +70,17 @@ def test_symmetric_noise_stays_on_a_linear_scale(kind):
     np.testing.assert_array_equal(fitted.predict(X), plain.predict(X))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_many_wrong_labels_on_one_side_do_not_speak_for_a_log_scale(seed):
+    """They widen the predictions, and on a log scale they lie nearer to the others."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(1000, 4))
+    y = 10 + 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 8 * X[:, 2] + 2 * rng.normal(size=1000)
+    y[rng.permutation(1000)[:200]] += 15
+    fitted = model("trees", target_transform="auto").fit(X, y)
+    assert fitted.target_transform_reason_.startswith("linear scale, because")
+
+
 def test_trees_that_fail_on_some_folds_do_not_decide():
     """With 150 rows, trees predict two distinct labels well or badly by chance, on any scale."""
     pytest.importorskip("lightgbm")

@@ -4,7 +4,8 @@ A choice compares, on held-out rows, how probable the labels are in the units of
 of the density). Each density is mixed with a broad one that is the same for all scales. A label that is probably wrong
 on any of the scales counts for none, except against a logarithm if it is not positive and plausible on the linear
 scale. Labels with a misplaced decimal point would speak for a logarithm, which moves them near the others: if there are
-any, the scales are fitted and compared again without them. The linear scale stays unless another one is clearly better.
+any, the scales are fitted and compared again without them. So would many wrong labels on one side: the linear scale
+stays unless another one is clearly better, both with and without the labels that are probably wrong on all scales.
 A power must also make the residuals of the linear fit more probable: this compares densities of the same predictions,
 whereas trees of a small table may fail on some folds of any scale.
 """
@@ -140,10 +141,12 @@ def choose(
     if how == "yeo-johnson":
         scale = trial.best_power()
         return Choice(scale, f"{scale.name} scale, the power by the likelihood of held-out labels")
-    wrong = trial.misplaced()
-    if wrong.any() and np.count_nonzero(~wrong) >= LEAST_ROWS:
-        trial = _Trial(models, X, y, rows, splitting, seed, trial.some[~wrong])
-    return trial.choice()
+    trial = trial.without(trial.misplaced())
+    chosen = trial.choice()
+    if chosen.transform is None:
+        return chosen
+    again = trial.without(trial.wrong_on_all_scales()).choice()
+    return again if again.transform is None else chosen
 
 
 def _trial_rows(rows: Rows) -> NDArray[np.int64]:
@@ -185,6 +188,7 @@ class _Trial:
         seed: int,
         some: NDArray[np.int64],
     ) -> None:
+        self.arguments = models, X, y, rows, splitting, seed
         self.models, self.seed, self.some = models, seed, some
         self.X, self.y, self.splitting = X[some], y[some], splitting.take(some)
         weight = np.bincount(rows.index, minlength=len(y)).astype(np.float64)
@@ -193,6 +197,12 @@ class _Trial:
         self.rows = arrange(self.X, self.y, None, seed)
         self.center, self.spread = (float(part) for part in target_scale(self.y, self.rows, "robust"))
         self.linear = self.held_out(None)
+
+    def without(self, left_out: NDArray[np.bool_]) -> "_Trial":
+        """The same comparison without some labels; this one if there are none, or if too few are left."""
+        if not left_out.any() or np.count_nonzero(~left_out) < LEAST_ROWS:
+            return self
+        return _Trial(*self.arguments, self.some[~left_out])
 
     def held_out(self, scale: Transform | None) -> tuple[FloatArray, FloatArray]:
         """Means and variances by the model under which the held-out labels are most probable."""
@@ -275,6 +285,18 @@ class _Trial:
         found = [misplaced(self.y, *self.linear, None)] if self.fits else []
         found += [misplaced(self.y, *predicted, scale) for scale, predicted in self.fits]
         return np.any(found, axis=0) if found else np.zeros(len(self.y), dtype=bool)
+
+    def wrong_on_all_scales(self) -> NDArray[np.bool_]:
+        """Labels that are probably wrong whatever the scale.
+
+        Where many of them lie on one side, they widen all predictions, and least so on a scale that brings them nearer.
+        """
+        fits = [(scale.labels(self.y), *predicted) for scale, predicted in self.fits]
+        fits = [(self.y, *self.linear), *fits]
+        if any(is_noiseless(labels, mean) for labels, mean, _ in fits):
+            return np.zeros(len(self.y), dtype=bool)
+        wrong: NDArray[np.bool_] = np.all([_probably_wrong(*fit) for fit in fits], axis=0)
+        return wrong
 
     def choice(self) -> Choice:
         of_linear = self.scores(None, *self.linear)
