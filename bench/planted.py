@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from errors import ErrorTable, cars, of_another_row, replaced, some_rows, times_ten
 from resuming import read, run_missing
+from simulated import BINS, PROBABILITIES, calibration, in_bins
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
 from sklearn.metrics import average_precision_score
 
@@ -31,7 +32,7 @@ RESULT = ROOT / "bench/results/audits-planted.csv"
 PAGE = ROOT / "docs/tables/audits-planted.md"
 COLUMNS = (
     "table", "kind", "seed", "n", "wrong", "average_precision", "flagged", "false", "false_untouched", "found",
-    "flagged_alone", "false_alone", "found_alone", "flagged_untouched", "seconds",
+    "flagged_alone", "false_alone", "found_alone", "flagged_untouched", "seconds", *BINS,
 )  # fmt: skip
 FIRST_JUDGED = 2  # seed
 FILES = {
@@ -115,6 +116,7 @@ def run(name: str, kind: str, seed: int) -> dict[str, Any]:
         "found_alone": int((alone.is_label_issue & wrong).sum()),
         "flagged_untouched": int(before.sum()),
         "seconds": seconds,
+        **in_bins(result.p_outlier[~result.is_code], wrong[~result.is_code]),
     }
 
 
@@ -155,7 +157,12 @@ def page(rows: list[dict[str, str]]) -> list[str]:
         ("tables not chosen on", [row for row in rows if row["table"] not in CHOSEN_ON]),
     ]
     groups += [(name, [row for row in rows if row["table"] == name]) for name in TABLES]
-    return [*lines, *(_line(name, mine) for name, mine in groups if mine)]
+    lines += [_line(name, mine) for name, mine in groups if mine]
+    lines += ["", f"| wrong labels | {PROBABILITIES} |", "|---|" + "---:|" * 10]
+    for name, mine in groups[: len(KINDS) + 1]:
+        sums = {column: sum(float(row[column]) for row in mine) for column in BINS}
+        lines.append(f"| {name} | {calibration(sums)} |")
+    return lines
 
 
 def main(tables: list[str] | None, seeds: int, minutes: float, only_table: bool) -> None:

@@ -5,7 +5,7 @@ their share.
 """
 
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import product
 from typing import Any
 
@@ -67,8 +67,6 @@ def by_oracle(best: np.ndarray, wrong: np.ndarray) -> dict:
 
 def record(verdict: Any, p: np.ndarray, flagged: np.ndarray, best: np.ndarray, wrong: np.ndarray) -> dict:
     """What is stored of one verdict; `best` is the oracle's probability that each label is wrong."""
-    bins = np.minimum((10 * p).astype(int), 9)
-    sums = [np.bincount(bins, weights, minlength=10) for weights in (np.ones(len(p)), p, wrong.astype(float))]
     low, high = verdict.standing_out_interval
     return (
         {
@@ -83,8 +81,24 @@ def record(verdict: Any, p: np.ndarray, flagged: np.ndarray, best: np.ndarray, w
             "most_in_all": verdict.contamination_interval[1],
         }
         | by_oracle(best, wrong)
-        | dict(zip(BINS, np.concatenate(sums).tolist(), strict=True))
+        | in_bins(p, wrong)
     )
+
+
+def in_bins(p: np.ndarray, wrong: np.ndarray) -> dict[str, float]:
+    """For each tenth of the probabilities: labels, the sum of their probabilities, and how many are wrong."""
+    bins = np.minimum((10 * p).astype(int), 9)
+    sums = [np.bincount(bins, weights, minlength=10) for weights in (np.ones(len(p)), p, wrong.astype(float))]
+    return dict(zip(BINS, np.concatenate(sums).tolist(), strict=True))
+
+
+PROBABILITIES = " | ".join(f"p {k / 10:.1f}–{(k + 1) / 10:.1f}" for k in range(10))
+
+
+def calibration(sums: Mapping[str, float]) -> str:
+    """The cells of a line: mean probability in each tenth, and the share of its labels that are wrong."""
+    of = lambda what, k: sums[f"{what}{k}"] / max(sums[f"labels{k}"], 1)
+    return " | ".join(f"{of('p', k):.2f} → {of('wrong_in', k):.2f}" for k in range(10))
 
 
 class Runs:
@@ -193,14 +207,9 @@ def by_kind(runs: Runs) -> list[str]:
 
 def by_probability(runs: Runs) -> list[str]:
     """Mean probability in each tenth, and the share of labels that are wrong."""
-    lines = ["| n | " + " | ".join(f"p {k / 10:.1f}–{(k + 1) / 10:.1f}" for k in range(10)) + " |"]
-    lines += ["|---:|" + "---:|" * 10]
+    lines = [f"| n | {PROBABILITIES} |", "|---:|" + "---:|" * 10]
     for n in SIZES:
         which = runs.of["n"] == n
-        total = lambda what, which=which: np.array([runs.of[f"{what}{k}"][which].sum() for k in range(10)])
-        if not which.any():
-            continue
-        labels = np.maximum(total("labels"), 1)
-        pairs = zip(total("p") / labels, total("wrong_in") / labels, strict=True)
-        lines.append(f"| {n:,} | " + " | ".join(f"{p:.2f} → {w:.2f}" for p, w in pairs) + " |")
+        if which.any():
+            lines.append(f"| {n:,} | {calibration({name: runs.of[name][which].sum() for name in BINS})} |")
     return lines
