@@ -19,6 +19,7 @@ from pathlib import Path
 import in_loop
 import numpy as np
 import planted
+import raised
 import real_errors
 from noises import NOISES, WRONG
 from resuming import read, run_missing
@@ -60,12 +61,14 @@ def main() -> None:
     if options.in_loop:
         last = options.first + (0 if options.table else options.repetitions)
         in_loop.main(options.sizes, range(options.first, last), options.minutes)
+        raised.write_page(in_loop.RESULT, planted.RESULT)
         return
     if options.real:
         real_errors.main(options.tables, options.seeds, options.minutes, options.table)
         return
     if options.planted:
         planted.main(options.tables, options.seeds, options.minutes, options.table)
+        raised.write_page(in_loop.RESULT, planted.RESULT)
         return
     end = time.monotonic() + 60 * options.minutes
     cells = [

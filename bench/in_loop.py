@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import raised
 from noises import NOISES, WRONG, skewed, skewed_pdf, wrong_law
 from resuming import read, run_missing
 from simulated import COLUMNS, SHARES, SIZES, Runs, by_oracle, by_size, draw, page, posterior, record
@@ -37,7 +38,7 @@ OF_MODEL = {  # columns of the first oracle → those of the second
     "oracle_found": "model_oracle_found",
     "true_standing_out": "model_standing_out",
 }
-STORED = (*COLUMNS, *OF_MODEL.values(), "model_error", "seconds")
+STORED = (*COLUMNS, *OF_MODEL.values(), *raised.COLUMNS, "model_error", "seconds")
 ONE_OF = 10  # cells with wrong labels
 N_INPUTS = 8
 NOISE_SD = 1.9  # a third of the deviation of the function, as in the law of swapped labels
@@ -111,6 +112,7 @@ def run(noise: str, kind: str, n: int, share: float, repetition: int) -> dict:
         "variance_ratio": float(np.mean((result.std / sd) ** 2)),
         "true_variance": float(np.mean(r[~wrong] ** 2)),
         **{OF_MODEL[name]: value for name, value in by_oracle(of_residuals, wrong).items()},
+        **raised.raised(result, wrong),
         "model_error": float(np.sqrt(np.mean(error**2))),
         "seconds": seconds,
     }

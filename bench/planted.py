@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import raised
 from errors import ErrorTable, cars, of_another_row, replaced, some_rows, times_ten
 from resuming import read, run_missing
 from simulated import BINS, PROBABILITIES, calibration, in_bins
@@ -32,7 +33,7 @@ RESULT = ROOT / "bench/results/audits-planted.csv"
 PAGE = ROOT / "docs/tables/audits-planted.md"
 COLUMNS = (
     "table", "kind", "seed", "n", "wrong", "average_precision", "flagged", "false", "false_untouched", "found",
-    "flagged_alone", "false_alone", "found_alone", "flagged_untouched", "seconds", *BINS,
+    "flagged_alone", "false_alone", "found_alone", "flagged_untouched", "seconds", *raised.COLUMNS, *BINS,
 )  # fmt: skip
 FIRST_JUDGED = 2  # seed
 FILES = {
@@ -116,6 +117,7 @@ def run(name: str, kind: str, seed: int) -> dict[str, Any]:
         "found_alone": int((alone.is_label_issue & wrong).sum()),
         "flagged_untouched": int(before.sum()),
         "seconds": seconds,
+        **raised.raised(result, wrong),
         **in_bins(result.p_outlier[~result.is_code], wrong[~result.is_code]),
     }
 
