@@ -88,6 +88,11 @@ def of_another_row(y: Array, rows: Array, rng: np.random.Generator) -> Array:
     return y[rng.permutation(len(y))[: len(rows)]]
 
 
+def clustered(y: Array, rows: Array, rng: np.random.Generator) -> Array:
+    """Labels that agree with one another, four standard deviations above the median."""
+    return np.median(y) + y.std() * rng.normal(4, 0.25, len(rows))
+
+
 def _rounded_and_replaced(y: Array, rows: Array, rng: np.random.Generator) -> Array:
     return np.round(replaced(y, rows, rng))
 
