@@ -77,7 +77,7 @@ def filtered(table: str, condition: str, rows: int, seed: int) -> tuple[np.ndarr
 def run(table: str, condition: str, rows: int, seed: int, method: str) -> dict:
     spoilt, X_test, y_test = rows_of(table, condition, rows, seed)
     X, y, name = np.asarray(spoilt.X), spoilt.y, method.removesuffix(CLEANED)
-    fit = OURS[name] if name in OURS else PEERS[name][0]
+    fit = (OURS | PEERS)[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cleaned = name != method
