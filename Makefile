@@ -60,7 +60,7 @@ docs: $(call has,docs cli)
 	cp levelhead-demo/demo.svg docs/assets/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The other libraries come with the extra `bench`. `bench/accuracy.py`, `bench/audit.py` and `bench/peers.py` take
+# The other libraries come with the extra `bench`. `bench/eleven.py`, `bench/audits.py` and `bench/without.py` take
 # longer and can be resumed: run them by hand; `bench/study_cost.py` needs the public data sets.
 bench: $(call has,dev bench)
 	$(BIN)/python bench/special.py

@@ -77,7 +77,7 @@ def filtered(table: str, condition: str, rows: int, seed: int) -> tuple[np.ndarr
 def run(table: str, condition: str, rows: int, seed: int, method: str) -> dict:
     spoilt, X_test, y_test = rows_of(table, condition, rows, seed)
     X, y, name = np.asarray(spoilt.X), spoilt.y, method.removesuffix(CLEANED)
-    fit = OURS[name] if name in OURS else PEERS[name][0]
+    fit = (OURS | PEERS)[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cleaned = name != method
@@ -126,6 +126,21 @@ def interval_scores(y: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> dict
     return {"coverage": float(np.mean((lower <= y) & (y <= upper))), "width": float(np.mean(upper - lower))}
 
 
+def pages(rows: list[dict]) -> dict[str, str]:
+    """The tables of the manual."""
+    cells = summary.cells_of(rows, _TRAIN)
+    return {
+        "eleven": summary.leads(cells),
+        "eleven_cells": summary.each_cell(cells),
+        "eleven_recipes": summary.recipes(cells),
+        "eleven_coverage": summary.coverage(rows),
+        "eleven_cost": summary.cost(cells),
+        "eleven_slow": summary.slow_peers(cells),
+        "eleven_errors": summary.errors(cells, "replaced 20 %"),
+        "eleven_clean": summary.errors(cells, "clean"),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", nargs="+", default=NAMES)
@@ -145,18 +160,7 @@ def main() -> None:
         for method in options.methods
     ]
     run_missing(RESULT, COLUMNS, [] if options.table else specs, run, options.minutes)
-    rows = read(RESULT)
-    cells = summary.cells_of(rows, _TRAIN)
-    tables = {
-        "eleven": summary.leads(cells),
-        "eleven_cells": summary.each_cell(cells),
-        "eleven_recipes": summary.recipes(cells),
-        "eleven_coverage": summary.coverage(rows),
-        "eleven_cost": summary.cost(cells),
-        "eleven_slow": summary.slow_peers(cells),
-        "eleven_errors": summary.errors(cells, "replaced 20 %"),
-    }
-    for name, text in tables.items():
+    for name, text in pages(read(RESULT)).items():
         print(f"{text}\n")
         (TABLES / f"{name}.md").write_text(f"{text}\n")
 

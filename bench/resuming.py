@@ -42,12 +42,3 @@ def run_missing(
             writer.writerow({c: f"{v:.6g}" if isinstance(v, float) else v for c, v in row.items()})
         print(f"\r{k + 1}/{len(missing)} {spec}          ", end="", flush=True)
     print()
-
-
-def on_shared_splits(cell: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The runs of a cell on those splits that all of its methods have done."""
-    seeds: dict[str, set[str]] = {}
-    for row in cell:
-        seeds.setdefault(row["method"], set()).add(row["seed"])
-    shared = set.intersection(*seeds.values()) if seeds else set()
-    return [row for row in cell if row["seed"] in shared]
