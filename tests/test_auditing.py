@@ -472,3 +472,13 @@ def test_patients_unlike_all_others_leave_random_folds():
     groups, remarks = auditing.groups_in_table(pandas.DataFrame(fixed, columns=["age", "weight"]), y)
     assert groups is None
     assert "--group age" in remarks[0]
+
+
+def test_copies_of_rows_are_no_sign_that_rows_belong_together():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] + 0.3 * rng.normal(size=300)
+    rows = np.repeat(np.arange(300), 2)
+    network = levelhead.GCPRegressor(max_iter=30, random_state=0)
+    result = levelhead.audit(X[rows], y[rows], network)
+    assert result.remarks == ()
