@@ -63,7 +63,9 @@ def networks() -> Counter:
         for method in METHODS:
             family = method.removeprefix("Ens")
             if method != "GCP_St" and (family == "Gaussian" or (family, dataset) in PAPER):
-                found[dataset, family] += (N_MEMBERS if family != method else 1) * len(CONTAMINATIONS) * len(SEEDS)
+                found[dataset, family] += (
+                    (N_MEMBERS if family != method else 1) * len(CONTAMINATIONS) * len(SEEDS)
+                )
     return found
 
 
