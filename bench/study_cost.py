@@ -23,12 +23,12 @@ import torch
 from levelhead import datasets
 from levelhead.study.paper.table1 import (
     BATCH_SIZE,
+    CONTAMINATIONS,
     DATASETS,
     METHODS,
     N_MEMBERS,
     PAPER,
     SEEDS,
-    SHARES,
     recipe,
 )
 from levelhead.study.paper.table1 import TEST_SIZE as TEST_SHARE
@@ -63,7 +63,9 @@ def networks() -> Counter:
         for method in METHODS:
             family = method.removeprefix("Ens")
             if method != "GCP_St" and (family == "Gaussian" or (family, dataset) in PAPER):
-                found[dataset, family] += (N_MEMBERS if family != method else 1) * len(SHARES) * len(SEEDS)
+                found[dataset, family] += (
+                    (N_MEMBERS if family != method else 1) * len(CONTAMINATIONS) * len(SEEDS)
+                )
     return found
 
 

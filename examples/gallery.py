@@ -69,7 +69,7 @@ def air_quality() -> None:
 
 # --8<-- [start:flights]
 def flights() -> None:
-    """Scheduled arrivals as 38 web sites report them: rows of one flight belong together."""
+    """Scheduled arrivals as 36 web sites report them: rows of one flight belong together."""
     table = training_table(DATA / "errors/flights.csv", "given", drop=["wrong", "true"])
     result = audit(table.X, table.y, random_state=0)
     print(result)
