@@ -102,6 +102,11 @@ def estimators() -> dict[str, str]:
             if getattr(model, "separation_", None) is not None:
                 found += [model.audit(X, y).p_outlier, model.contamination_]
             digests[f"{name}, {n} rows"] = digest(*found)
+        auto = levelhead.AutoRegressor(n_members=1, random_state=0).fit(X, y)
+        answer, labels = auto.predict_dist(X), auto.audit(X, y)
+        digests[f"Auto, {n} rows"] = digest(
+            answer.mean, answer.std, answer.ppf(0.9), labels.p_outlier, labels.std, labels.contamination
+        )
         several = levelhead.MultiTargetRegressor(
             levelhead.GCPRegressor(max_iter=12, random_state=0), shared_trunk=True
         )
