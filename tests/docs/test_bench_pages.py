@@ -23,6 +23,20 @@ def test_the_committed_tables_are_those_of_the_stored_runs(monkeypatch) -> None:
     assert stale == [], "run `python bench/eleven.py --table` and `python bench/without.py --table`"
 
 
+def test_the_committed_audits_are_those_of_the_stored_runs(monkeypatch) -> None:
+    audits = bench("audits", monkeypatch)
+    simulated, in_loop, planted = (
+        audits.read(part.RESULT) for part in (audits, audits.in_loop, audits.planted)
+    )
+    pages = {
+        audits.PAGE: audits.page(simulated),
+        audits.in_loop.PAGE: audits.page(in_loop, groups=("all",)),
+        audits.planted.PAGE: "\n".join(audits.planted.page(planted)),
+    }
+    stale = [path.name for path, text in pages.items() if path.read_text(encoding="utf-8") != f"{text}\n"]
+    assert stale == [], "run `python bench/audits.py --table`, also with --in-loop and --planted"
+
+
 def test_clean_labels_show_every_method_that_has_all_splits(monkeypatch) -> None:
     """No selection of baselines by their results."""
     eleven = bench("eleven", monkeypatch)
