@@ -50,7 +50,7 @@ levelhead.pending.push((async () => {
     number("row", "Row", (l) => place[l], rowOf, { width: "minmax(3.6rem, .5fr)", narrow: "minmax(2.9rem, .5fr)" }),
     number("given", "Given", (l) => given[l], (l) => format.cell(given[l]), { width: `minmax(${room(5.2, (l) => format.cell(given[l]))}, .8fr)`, narrow: "minmax(0, .9fr)" }),
     number("predicted", "Expected", (l) => predicted[l], expected, { width: `minmax(${room(7.6, expected)}, 1fr)`, narrow: "minmax(0, 1.4fr)" }),
-    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(3.2rem, .5fr)" }),
+    number("z", "z", (l) => Math.abs(z(l)), (l) => format.z(z(l)), { wide: true, width: "minmax(4.2rem, .5fr)" }),
     number("p", "P(wrong)", (l) => p[l], (l) => format.chance(p[l]), { wide: true, width: "minmax(5.8rem, .6fr)" }),
     findings.kinds.length ? { key: "kind", title: "Likely error", value: findings.textOf, text: findings.textOf, wide: true, width: "minmax(6.6rem, 2fr)" } : null,
     table?.id == null ? null : { key: "id", title: table.names[table.id], text: nameOf, value: nameOf, wide: true, width: "minmax(3.5rem, .7fr)" },
