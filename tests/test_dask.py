@@ -58,7 +58,11 @@ def until(happened, seconds=60):
 
 @pytest.fixture(scope="module")
 def client():
-    settings = {"distributed.comm.timeouts.connect": "60s", "distributed.scheduler.allowed-failures": 5}
+    settings = {
+        "distributed.comm.timeouts.connect": "60s",
+        "distributed.scheduler.allowed-failures": 5,
+        "distributed.deploy.lost-worker-timeout": "120s",  # on a busy machine, workers start again slowly
+    }
     with (
         dask.config.set(settings),
         LocalCluster(
@@ -178,6 +182,15 @@ def test_workers_that_cannot_be_started_again_are_named():
 
     with pytest.raises(training.StuckWorkersError, match=r"start them again \(no nanny: \['b'\]\)"):
         training._watched(Client(), lambda: time.sleep(1.5))
+
+
+def test_a_cluster_without_workers_does_not_wait_for_ever():
+    class Client:
+        def wait_for_workers(self, n_workers, timeout):
+            raise TimeoutError(f"fewer than {n_workers} workers in {timeout} seconds")
+
+    with pytest.raises(RuntimeError, match="no worker for 120 seconds; start workers"):
+        training._wait_for_a_worker(Client())
 
 
 def test_the_command_line_judges_pieces_on_a_cluster(client, tmp_path):

@@ -14,6 +14,7 @@ from levelhead.estimators.trees.forest import lightgbm
 
 _ATTEMPTS = 3
 _SECONDS = 0.5  # between two looks at the list of workers
+_MOST_SECONDS = 120.0  # until a worker must be there, after all have ended
 
 
 class WorkerLostError(RuntimeError):
@@ -48,7 +49,7 @@ def trained(trees: Any, parts: Sequence[Any], n_rows: int, seed: int) -> Any:
     ValueError
         If there is no cluster.
     RuntimeError
-        If training has failed three times.
+        If training has failed three times, or if no worker is left for two minutes.
     """
     distributed = needed("distributed", "levelhead.dask", "dask")
     try:
@@ -60,7 +61,7 @@ def trained(trees: Any, parts: Sequence[Any], n_rows: int, seed: int) -> Any:
         ) from error
     failure: Exception | None = None
     for _ in range(_ATTEMPTS):
-        client.wait_for_workers(1)
+        _wait_for_a_worker(client)
         kept = client.persist(list(parts))
         distributed.wait(kept)  # until here, Dask repeats the work of workers that end
         try:
@@ -72,6 +73,15 @@ def trained(trees: Any, parts: Sequence[Any], n_rows: int, seed: int) -> Any:
     raise RuntimeError(
         f"LightGBM failed {_ATTEMPTS} times on the workers ({failure}); see their logs"
     ) from failure
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_MOST_SECONDS)
+    except TimeoutError as error:
+        raise RuntimeError(
+            f"the cluster has had no worker for {_MOST_SECONDS:.0f} seconds; start workers, and fit again"
+        ) from error
 
 
 def _booster(client: Any, trees: Any, parts: Sequence[Any], n_rows: int, seed: int) -> Any:
