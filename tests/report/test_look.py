@@ -71,6 +71,7 @@ def test_the_theme_can_be_chosen_and_is_remembered(opened) -> None:
     assert page.inner_text("#theme") == "Theme: dark"
     assert page.evaluate(ground) != bright
     assert page.evaluate(ink) != dark_on_bright
+    page.wait_for_timeout(500)  # the browser stores the choice a moment later
     page.reload()
     page.wait_for_selector('html[data-ready="yes"]')
     assert page.inner_text("#theme") == "Theme: dark"
