@@ -347,22 +347,22 @@ def judge(
     if result.index is None and hasattr(X, "iloc"):
         result = replace(result, index=np.asarray(X.index))
     scale = [] if result.scale is None else [f"Labels were judged on a {_reason(last, result.scale)}."]
-    # Codes may lie in runs and say nothing about the model; residuals of copies are equal anyway.
-    z = np.where(result.is_code | _is_copy(result), 0.0, result.z)
-    found = find_dependence(z, level_columns(X)) if check_rows else []
+    found = find_dependence(_distinct_residuals(result), level_columns(X)) if check_rows else []
     texts = [finding.text(row_numbers) for finding in found[:_MOST_FINDINGS]]
     if len(found) > _MOST_FINDINGS:
         texts.append(f"{len(found) - _MOST_FINDINGS} weaker findings of this kind are left out.")
     return result.with_remarks(*_about_one_column(last), *scale, *texts)
 
 
-def _is_copy(result: Audit) -> NDArray[np.bool_]:
-    """Whether an earlier row has the same label and prediction, as a copy of a row has."""
+def _distinct_residuals(result: Audit) -> NDArray[np.float64]:
+    """Residuals, 0 for codes, which may lie in runs and say nothing about the model, and for copies.
+
+    A copy of a row has the label and the prediction of an earlier one, so that its residual is equal anyway.
+    """
     pairs = np.stack([result.given_label, result.judged.predicted], axis=1)
-    first = np.unique(pairs, axis=0, return_index=True)[1]
-    copy = np.ones(len(result), dtype=bool)
-    copy[first] = False
-    return copy
+    counts = np.zeros(len(result), dtype=bool)
+    counts[np.unique(pairs, axis=0, return_index=True)[1]] = True
+    return np.where(counts & ~result.is_code, result.z, 0.0)
 
 
 def _with_local_agreement(result: Audit, model: Any, X: Any, groups: ArrayLike | None) -> Audit:
