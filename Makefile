@@ -50,9 +50,19 @@ coverage: $(call has,dev $(EXTRAS))
 	$(BIN)/coverage run --append -m pytest -m compiled
 	$(BIN)/coverage report
 
-# The manual's tables and figures of the study, from the CSV files in results/.
-results: $(call has,plot)
+# The manual's tables and figures from stored runs: those of the study in results/, and of the benchmarks in
+# bench/results/. Nothing is run again; limits.py and estimation_bias.py in docs/tables compute what they write.
+results: $(call has,dev plot)
 	$(BIN)/python docs/tables/study_pages.py
+	$(BIN)/python bench/eleven.py --table
+	$(BIN)/python bench/without.py --table
+	$(BIN)/python bench/audits.py --table
+	$(BIN)/python bench/audits.py --table --real
+	$(BIN)/python bench/audits.py --table --planted
+	$(BIN)/python bench/audits.py --table --in-loop
+	$(BIN)/python bench/diagnosis.py --table
+	$(BIN)/python bench/segments.py --table
+	$(BIN)/python bench/scale.py --pages
 
 docs: $(call has,docs cli)
 	$(BIN)/python docs/pictures/mathematics.py

@@ -5,32 +5,27 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from levelhead.contamination import Replaced
-from levelhead.study.figures import measure_by_kind
+from levelhead.contamination import Cluster, Replaced, Swapped
+from levelhead.study.figures import measure_by_kind, ratios_by_kind
 from levelhead.study.paper.comparison import Compared, compared
 from levelhead.study.paper.grid_search import Found
 from levelhead.study.paper.table1 import SEEDS
+from levelhead.study.ratios import Ratio, ratios
 from levelhead.study.specs import shown_percent
 from levelhead.study.store import Row, read_csv
-from levelhead.study.tables import LEVEL, Grid, holm, on_shared_splits, p_value, table
+from levelhead.study.tables import LEVEL, Grid, columns, holm, on_shared_splits, p_value, table
 
 _ENSEMBLES = ("EnsBeta (tuned)", "EnsGamma (tuned)")
 _OURS = "EnsGCP (tuned)"
-Column = dict[str, dict[int, float]]
-
-
-def columns_of(rows: Sequence[Row], measure: str) -> dict[tuple[str, float], Column]:
-    """For each data set and contamination: methods, splits and values."""
-    found: dict[tuple[str, float], Column] = {}
-    for row in rows:
-        column = found.setdefault((row.dataset, row.contamination), {})
-        column.setdefault(row.method, {})[row.seed] = getattr(row, measure)
-    return found
+_REFERENCE = "GCP"
+_KINDS = {repr(Replaced()): "replaced", repr(Cluster()): "clustered", repr(Swapped()): "swapped"}
 
 
 def judged(rows: Sequence[Row], choices: Sequence[Found]) -> list[Row]:
     """Rows of the splits on which nothing was chosen, and that all methods of a column have."""
-    searched = {line.dataset: line.n_splits for line in choices}
+    searched: dict[str, int] = {}
+    for line in choices:
+        searched[line.dataset] = max(line.n_splits, searched.get(line.dataset, 0))
     return on_shared_splits(row for row in rows if row.seed not in SEEDS[: searched.get(row.dataset, 0)])
 
 
@@ -39,7 +34,7 @@ def equal_tuning(rows: Sequence[Row]) -> str:
     lines = []
     for measure in ("rmse", "auc"):
         verdicts: dict[str, list[str]] = {}
-        for (dataset, contamination), column in columns_of(rows, measure).items():
+        for (dataset, contamination), column in columns(rows, measure).items():
             if contamination > 0 and _OURS in column and set(_ENSEMBLES) <= set(column):
                 verdicts.setdefault(dataset, []).append(_verdict(column))
         for dataset, found in verdicts.items():
@@ -65,16 +60,72 @@ def _mean(values: Mapping[int, float]) -> float:
 
 
 def others(source: Path, choices: Sequence[Found]) -> str:
-    """Results of the other methods, on splits that the search did not use."""
-    if not (source / "others.csv").exists():
+    """All methods as ratios to GCP over all data sets, one table per kind of wrong labels."""
+    kinds = _all_methods(source, choices)
+    if not kinds:
         return "Not run yet: `levelhead study run --methods GCP,GCP3,Gaussian,BetaNLL,… --store others.db`."
-    rows = judged(read_csv(source / "others.csv"), choices)
-    paper = [row for row in rows if row.kind == repr(Replaced())]
-    parts = [f"### Replaced labels, as in the paper\n\n{table(paper, ('rmse', 'auc'), 'markdown')}"]
-    for kind in dict.fromkeys(row.kind for row in rows if row.kind != repr(Replaced())):
-        own = [row for row in rows if row.kind == kind]
-        parts.append(f"### {kind}\n\n{table(own, ('rmse', 'auc'), 'markdown')}")
-    return "\n\n".join(parts)
+    return "\n\n".join(_ratio_table(name, rows) for name, rows in kinds.items())
+
+
+def others_by_dataset(source: Path, choices: Sequence[Found]) -> str:
+    """All methods on each data set, one table per kind and share of wrong labels."""
+    parts = [
+        f"### {name.capitalize()} labels\n\n{table(rows, ('rmse', 'auc'), 'markdown')}"
+        for name, rows in _all_methods(source, choices).items()
+    ]
+    return "\n\n".join(parts) or "Not run yet."
+
+
+def _all_methods(source: Path, choices: Sequence[Found]) -> dict[str, list[Row]]:
+    """Rows of all single networks by kind of wrong labels, on splits that all of them have and no search has used."""
+    if not (source / "others.csv").exists():
+        return {}
+    stored = read_csv(source / "others.csv")
+    if (source / "tuned.csv").exists():
+        done = {(*row[:3], row.seed) for row in stored}
+        stored += [
+            row
+            for row in read_csv(source / "tuned.csv")
+            if row.method in ("Beta (tuned)", "Gamma (tuned)") and (*row[:3], row.seed) in done
+        ]
+    rows = [row._replace(method=row.method.removesuffix(" (tuned)")) for row in judged(stored, choices)]
+    found = {name: [row for row in rows if row.kind == kind] for kind, name in _KINDS.items()}
+    clean = [row for row in rows if row.contamination == 0]
+    return {
+        name: own if name == "replaced" else [*_of_the_same_splits(clean, own), *own]
+        for name, own in found.items()
+        if own
+    }
+
+
+def _of_the_same_splits(clean: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
+    done = {(row.dataset, row.method, row.seed): row.kind for row in rows}
+    return [
+        row._replace(kind=done[key]) for row in clean if (key := (row.dataset, row.method, row.seed)) in done
+    ]
+
+
+def _ratio_table(kind: str, rows: Sequence[Row]) -> str:
+    found = {measure: ratios(rows, measure, _REFERENCE) for measure in ("rmse", "auc")}
+    keys = [(measure, wrong) for measure, of in found.items() for wrong in dict.fromkeys(w for w, _ in of)]
+    methods = dict.fromkeys(method for of in found.values() for _, method in of)
+    lines = tuple(
+        (method, tuple(_shown_ratio(found[measure][wrong, method]) for measure, wrong in keys))
+        for method in methods
+    )
+    some = [of for measure in found.values() for of in measure.values()]
+    splits = " to ".join(
+        map(str, dict.fromkeys((min(r.n_splits for r in some), max(r.n_splits for r in some))))
+    )
+    title = (
+        f"**{kind.capitalize()} labels**: ratio to {_REFERENCE} ± standard error, geometric mean of "
+        f"{some[0].n_datasets} data sets ({splits} splits in all)"
+    )
+    return Grid(title, tuple(f"{m.upper()}, {shown_percent(w)}" for m, w in keys), lines).draw("markdown")
+
+
+def _shown_ratio(ratio: Ratio) -> tuple[str, bool]:
+    return f"{ratio.mean:.2f} ± {ratio.high - ratio.mean:.2f}", ratio.bold
 
 
 def cost(source: Path) -> str:
@@ -114,14 +165,14 @@ def _three_against_four(rows: Sequence[Row]) -> list[str]:
 
 def figures(source: Path, choices: Sequence[Found]) -> dict[str, Callable[[], Any]]:
     """The figures of the page on other methods."""
-    if not (source / "others.csv").exists():
+    kinds = _all_methods(source, choices)
+    if not kinds:
         return {}
-    rows = judged(read_csv(source / "others.csv"), choices)
-    paper = [row for row in rows if row.kind == repr(Replaced())]
-    return {
-        f"others-{measure}": lambda measure=measure: measure_by_kind({"replaced labels": paper}, measure)
+    found: dict[str, Callable[[], Any]] = {
+        f"others-{measure}": lambda measure=measure: measure_by_kind(kinds, measure)
         for measure in ("rmse", "auc")
     }
+    return {"others": lambda: ratios_by_kind(kinds, _REFERENCE), **found}
 
 
 def beta_bayes(source: Path, table1: Sequence[Row]) -> str:

@@ -9,7 +9,7 @@
 | `synthetic_fits.csv` | `assets/synthetic-fits.svg` |
 | `beyond.csv` | `tables/beyond.md`, `assets/beyond.svg` |
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
-| `others.csv` | `tables/others.md`, `three_outputs.md`, `assets/others-rmse.svg`, `others-auc.svg` |
+| `others.csv`, `tuned.csv` | `tables/others.md`, `others_by_dataset.md`, `three_outputs.md`, `assets/others*.svg` |
 | `floors.csv` | `tables/floors.md` |
 | `beta_bayes.csv` | `tables/beta_bayes.md` |
 | `variance_corrections.csv` | `tables/variance_corrections.md` |
@@ -33,7 +33,7 @@ from levelhead.study.paper.grid_search import Found, read_choices
 from levelhead.study.paper.published import N_SPLITS
 from levelhead.study.paper.published import table1 as published
 from levelhead.study.store import Row, read_csv
-from levelhead.study.tables import Grid, best_methods, cells, table
+from levelhead.study.tables import Grid, best_methods, cells, columns, table
 
 sys.path.insert(0, str(Path(__file__).parent))
 import further_pages  # beside this file, which is run as a script and imported by tests
@@ -74,6 +74,7 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
         "tuned": _tuned(source, rows),
         "variance_corrections": _corrections(source),
         "others": further_pages.others(source, _searched(source)),
+        "others_by_dataset": further_pages.others_by_dataset(source, _searched(source)),
         "three_outputs": further_pages.cost(source),
         "floors": further_pages.floors(source, rows),
         "beta_bayes": further_pages.beta_bayes(source, rows),
@@ -167,20 +168,15 @@ def _summary(rows: Sequence[Row]) -> str:
 def _claims(rows: Sequence[Row]) -> str:
     """EnsGCP's AUC among the paper's methods, and GCP's AUC against GCP_St's under contamination."""
     methods = {method for _, _, method in published()}
-    columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
-    for row in rows:
-        if row.method in methods:
-            columns.setdefault((row.dataset, row.contamination), {}).setdefault(row.method, {})[row.seed] = (
-                row.auc
-            )
-    mean = {key: {m: sum(v.values()) / len(v) for m, v in column.items()} for key, column in columns.items()}
-    judged = [key for key, column in columns.items() if "EnsGCP" in column]
+    found = columns([row for row in rows if row.method in methods], "auc")
+    mean = {key: {m: sum(v.values()) / len(v) for m, v in column.items()} for key, column in found.items()}
+    judged = [key for key, column in found.items() if "EnsGCP" in column]
     lowest = sum(min(mean[key], key=lambda m: mean[key][m]) == "EnsGCP" for key in judged)
-    bold = sum("EnsGCP" in best_methods(columns[key], bold="paper") for key in judged)
-    contaminated = [key for key, column in columns.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
+    bold = sum("EnsGCP" in best_methods(found[key], bold="paper") for key in judged)
+    contaminated = [key for key, column in found.items() if key[1] > 0 and {"GCP", "GCP_St"} <= set(column)]
     lower = sum(mean[key]["GCP"] < mean[key]["GCP_St"] for key in contaminated)
     sure = sum(
-        "GCP_St" not in best_methods({m: columns[key][m] for m in ("GCP", "GCP_St")}, bold="paper")
+        "GCP_St" not in best_methods({m: found[key][m] for m in ("GCP", "GCP_St")}, bold="paper")
         for key in contaminated
     )
     return (

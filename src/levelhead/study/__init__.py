@@ -9,12 +9,14 @@ from levelhead.study.figures import (
     measure_against_contamination,
     measure_against_share,
     measure_by_kind,
+    ratios_by_kind,
     retention_curves,
 )
 from levelhead.study.paper.comparison import compare, compared
 from levelhead.study.paper.grid_search import search
 from levelhead.study.paper.table1 import Hyperparameters, table1_specs
 from levelhead.study.paper.trees import boosting_specs
+from levelhead.study.ratios import Ratio, ratios
 from levelhead.study.running import Summary, run_study
 from levelhead.study.runs import Measures, Result, run
 from levelhead.study.specs import Data, Spec
@@ -25,6 +27,7 @@ __all__ = [
     "Data",
     "Hyperparameters",
     "Measures",
+    "Ratio",
     "Result",
     "Row",
     "Spec",
@@ -37,6 +40,8 @@ __all__ = [
     "measure_against_contamination",
     "measure_against_share",
     "measure_by_kind",
+    "ratios",
+    "ratios_by_kind",
     "read_csv",
     "retention_curves",
     "run",

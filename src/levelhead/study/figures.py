@@ -12,6 +12,7 @@ from levelhead._extras import needed
 from levelhead._plot_style import INK, STYLE
 from levelhead.study.curves import Curve, mean_curves
 from levelhead.study.line_styles import LineStyle, line_styles, math_name
+from levelhead.study.ratios import ratios
 from levelhead.study.specs import Spec, percent
 from levelhead.study.store import Row, Store
 from levelhead.study.tables import SHOWN, Cell, cells, in_order
@@ -20,6 +21,7 @@ _WIDTH, _HEIGHT = 2.9, 2.6  # inches of one panel: three fit the width of a prin
 _COLUMNS = 3
 _ENTRY, _LETTER = 0.65, 0.075  # inches of a line in a legend, and of a letter beside it
 _YARDSTICK = "Gaussian"
+_CONTAMINATION = "λ, % of wrong labels"
 _Cells = Mapping[tuple[str, float, str], Cell]  # by data set, contamination and method
 
 
@@ -81,16 +83,53 @@ def measure_by_kind(
     panels = {f"{dataset}, {kind}": (kind, dataset) for kind in by_kind for dataset in datasets}
 
     def draw(axes: Any, title: str) -> None:
-        from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
-
         kind, dataset = panels[title]
-        axes.set_yscale("log")
+        _logarithmic(axes)
         _draw_lines(axes, by_kind[kind], dataset, styles)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axes.yaxis.set_minor_locator(NullLocator())
 
     return _panels(list(panels), draw, SHOWN.get(measure, measure), len(datasets))
+
+
+def ratios_by_kind(
+    kinds: Mapping[str, Iterable[Row]], reference: str, measures: Sequence[str] = ("rmse", "auc")
+) -> Any:
+    """Plot measures of all methods, divided by those of a reference and averaged over the data sets, against λ.
+
+    The scale is logarithmic; bars are standard errors.
+
+    Parameters
+    ----------
+    kinds : mapping of str to iterable of Row
+        Results of each kind of wrong labels, by the name to show: one column of panels per kind.
+    reference : str
+        Name of the method to divide by.
+    measures : sequence of str, default=("rmse", "auc")
+        Names of measures, as for `ratios`: one row of panels per measure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    stored = {kind: list(rows) for kind, rows in kinds.items()}
+    panels = {
+        f"{SHOWN.get(measure, measure)}, {kind}": ratios(rows, measure, reference)
+        for measure in measures
+        for kind, rows in stored.items()
+    }
+    styles = line_styles(in_order({method for found in panels.values() for _, method in found}))
+
+    def draw(axes: Any, title: str) -> None:
+        _logarithmic(axes)
+        for name, style in styles.items():
+            line = [(percent(wrong), r) for (wrong, method), r in panels[title].items() if method == name]
+            means = np.array([ratio.mean for _, ratio in line])
+            errors = [means - [r.low for _, r in line], [r.high for _, r in line] - means]
+            options = {"elinewidth": 0.8, **style.plot_options(math_name(name))}
+            axes.errorbar([wrong for wrong, _ in line], means, errors, **options)
+        axes.set_xlabel(_CONTAMINATION)
+
+    return _panels(list(panels), draw, f"ratio to {math_name(reference)}", len(stored))
 
 
 @percentages("share")
@@ -207,8 +246,17 @@ def _draw_lines(
                 elinewidth=0.8,
                 **styles[name].plot_options(math_name(name)),
             )
-    axes.set_xlabel("λ, % of wrong labels")
+    axes.set_xlabel(_CONTAMINATION)
     return means
+
+
+def _logarithmic(axes: Any) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _line(found: _Cells, dataset: str, method: str) -> list[tuple[float, Cell]]:

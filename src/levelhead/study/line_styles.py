@@ -52,6 +52,14 @@ _KNOWN = {
     "Gaussian": LineStyle(GREY, ":", "X", 1.4),
     "EnsGCPBoost": LineStyle(_PLUM, "-", "v", 2.1),
     "GCPBoost": LineStyle(_PLUM, "--", "v", 1.2),
+    "GCP3": LineStyle(BLUE, ":", "<", 1.2),
+    "Evidential": LineStyle(_PLUM, "-.", "h", 1.2),
+    "Huber": LineStyle(GREEN, "-", "d", 1.2),
+    "Student": LineStyle(INK, "-", "p", 1.2),
+    "RRNet": LineStyle(_ROSE, "-", ">", 1.2),
+    "BetaNLL": LineStyle(GREY, "-", "v", 1.2),  # those that follow wrong labels are grey
+    "Faithful": LineStyle(GREY, "--", "^", 1.2),
+    "Natural": LineStyle(GREY, "-.", "s", 1.2),
 }
 _OTHERS = (_ROSE, INK, _SKY, GREEN, _PLUM)
 _DASHES = ("-", "--", "-.", ":")

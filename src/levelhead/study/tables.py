@@ -156,15 +156,44 @@ def cells(rows: Iterable[Row], measure: str, *, bold: Bold = "holm") -> dict[tup
     ValueError
         If the measure is unknown, the rows have several kinds of wrong labels, or a split occurs twice.
     """
+    return {
+        (dataset, contamination, method): cell
+        for (dataset, contamination), column in sorted(columns(rows, measure).items())
+        for method, cell in _column_cells(
+            {name: column[name] for name in in_order(set(column))}, measure, bold
+        ).items()
+    }
+
+
+def columns(rows: Iterable[Row], measure: str) -> dict[tuple[str, float], dict[str, dict[int, float]]]:
+    """Arrange the values of a measure by column of the table, method and split.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Results, from `Store.rows` or `read_csv`, all with the same kind of wrong labels.
+    measure : str
+        Name of the measure, as for `table`.
+
+    Returns
+    -------
+    dict
+        For each (data set, contamination) and each method, the values by the seed of the split.
+
+    Raises
+    ------
+    ValueError
+        If the measure is unknown, the rows have several kinds of wrong labels, or a split occurs twice.
+    """
     if measure not in MEASURES:
         raise ValueError(f"there is no measure {measure!r}; choose one of {', '.join(MEASURES)}")
-    columns: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
+    found: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
     kinds = set()
     for row in rows:
         value = getattr(row, measure)
         if value is not None:
             kinds.add(row.kind)
-            by_seed = columns.setdefault((row.dataset, row.contamination), {}).setdefault(row.method, {})
+            by_seed = found.setdefault((row.dataset, row.contamination), {}).setdefault(row.method, {})
             if row.seed in by_seed:
                 raise ValueError(
                     f"{row.dataset}, {shown_percent(row.contamination)}, {row.method} has split {row.seed} twice (with "
@@ -175,13 +204,7 @@ def cells(rows: Iterable[Row], measure: str, *, bold: Bold = "holm") -> dict[tup
         raise ValueError(
             f"the rows have several kinds of wrong labels ({', '.join(sorted(kinds))}); choose one"
         )
-    return {
-        (dataset, contamination, method): cell
-        for (dataset, contamination), column in sorted(columns.items(), key=lambda item: item[0])
-        for method, cell in _column_cells(
-            {name: column[name] for name in in_order(set(column))}, measure, bold
-        ).items()
-    }
+    return found
 
 
 def on_shared_splits(rows: Iterable[Row]) -> list[Row]:
@@ -295,10 +318,10 @@ def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], contaminat
     ]
     datasets = dict.fromkeys(dataset for _, (dataset, _, _) in keys)
     methods = in_order({method for _, (_, _, method) in keys})
-    columns = [(dataset, measure) for dataset in datasets for measure in found]
+    heads_of = [(dataset, measure) for dataset in datasets for measure in found]
     drawn = [
         _column([found[m].get((dataset, contamination, method)) for method in methods])
-        for dataset, m in columns
+        for dataset, m in heads_of
     ]
     counts = sorted({found[measure][key].n_splits for measure, key in keys})
     splits = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
@@ -309,7 +332,7 @@ def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], contaminat
             [cell.n_splits for key, cell in found[measure].items() if key[:2] == (dataset, contamination)],
             counts[-1],
         )
-        for dataset, measure in columns
+        for dataset, measure in heads_of
     )
     return Grid(title, heads, tuple(zip(methods, zip(*drawn, strict=True), strict=True)))
 
