@@ -42,6 +42,21 @@ def test_one_kind_is_named_and_repaired(kind, exact) -> None:
     assert (found.probability[named] > 0.8).all()
 
 
+def test_years_are_distinguished_from_a_zero_too_many(exact) -> None:
+    y, mean, _ = labels()
+    wrong = y.copy()
+    yearly, tenfold = BAD[::2], BAD[1::2]
+    wrong[yearly], wrong[tenfold] = 12 * y[yearly], 10 * y[tenfold]
+    found = diagnose(exact(wrong, mean))
+    said = dict(zip(found.rows.tolist(), zip(found.kind, found.detail, strict=True), strict=True))
+    assert {said[row] for row in yearly.tolist()} == {("other unit", "months and years")}
+    assert {said[row][0] for row in tenfold.tolist()} == {"factor of ten"}
+    assert (
+        diagnose(exact(np.where(np.isin(np.arange(N), BAD), y / 60, y), mean)).detail[0]
+        == "minutes and hours"
+    )
+
+
 def test_random_errors_are_unknown(exact) -> None:
     y, mean, rng = labels()
     y[BAD] = np.round(rng.uniform(-500, 900, len(BAD)), 1)

@@ -30,7 +30,14 @@ TRANSPOSED, CODE, STUCK, SHIFT, UNKNOWN = (
 )
 KINDS = (FACTOR, UNIT, SIGN, EXCHANGED, TRANSPOSED, CODE, STUCK, SHIFT, UNKNOWN)
 
-UNITS = {"in and cm": 2.54, "m and ft": 3.280839895, "kg and lb": 2.2046226218, "miles and km": 1.609344}
+UNITS = {
+    "in and cm": 2.54,
+    "m and ft": 3.280839895,
+    "kg and lb": 2.2046226218,
+    "miles and km": 1.609344,
+    "months and years": 12.0,
+    "minutes and hours": 60.0,
+}
 CODES = frozenset(
     [
         -1.0,

@@ -216,9 +216,11 @@ def table_of(
     if learnt is None:
         learnt = TableFormats(**settings, separator=raw.separator)
         read = learnt.learn(_relevant(raw.frame, excluded, target, path), target)
+        of_columns = learnt.remarks_
     else:
         choose(raw.frame, list(learnt.columns_), path)
         read = learnt.convert(raw.frame, target)
+        of_columns = [f"as in the table of the model, {remark}" for remark in learnt.remarks_]
         keep = "all"
     y = read.frame[target].to_numpy()
     if y.dtype.kind != "f":
@@ -236,7 +238,7 @@ def table_of(
         y=y[kept],
         row=kept + 1,
         identity=None if id_column is None else raw.frame[id_column].to_numpy()[kept],
-        remarks=(*raw.remarks, *learnt.remarks_, *_about_dates(read, learnt), *said),
+        remarks=(*raw.remarks, *of_columns, *_about_dates(read, learnt), *said),
         frame=raw.frame,
         quality=quality.ranked(findings),
         labels_given=len(y),
