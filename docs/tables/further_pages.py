@@ -7,13 +7,15 @@ from typing import Any
 
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.study.figures import measure_by_kind, ratios_by_kind
+from levelhead.study.grids import Grid
 from levelhead.study.paper.comparison import Compared, compared
 from levelhead.study.paper.grid_search import Found
 from levelhead.study.paper.table1 import SEEDS
 from levelhead.study.ratios import Ratio, ratios
+from levelhead.study.significance import LEVEL, holm, p_value
 from levelhead.study.specs import shown_percent
 from levelhead.study.store import Row, read_csv
-from levelhead.study.tables import LEVEL, Grid, columns, holm, on_shared_splits, p_value, table
+from levelhead.study.tables import columns, on_shared_splits, table
 
 _ENSEMBLES = ("EnsBeta (tuned)", "EnsGamma (tuned)")
 _OURS = "EnsGCP (tuned)"

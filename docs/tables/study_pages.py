@@ -27,13 +27,15 @@ from levelhead._files import whole
 from levelhead.contamination import Cluster, Replaced, Swapped
 from levelhead.study.curves import read_curves
 from levelhead.study.figures import measure_against_contamination, measure_by_kind, retention, save
+from levelhead.study.grids import Grid
 from levelhead.study.paper import synthetic_fits, variance_corrections
 from levelhead.study.paper.comparison import agreement_table, compare, compared
 from levelhead.study.paper.grid_search import Found, read_choices
 from levelhead.study.paper.published import N_SPLITS
 from levelhead.study.paper.published import table1 as published
+from levelhead.study.significance import best_methods
 from levelhead.study.store import Row, read_csv
-from levelhead.study.tables import Grid, best_methods, cells, columns, table
+from levelhead.study.tables import cells, columns, table
 
 sys.path.insert(0, str(Path(__file__).parent))
 import further_pages  # beside this file, which is run as a script and imported by tests

@@ -7,7 +7,7 @@ import pytest
 
 from levelhead.study import Row, cells, compare, compared, table
 from levelhead.study.paper.published import table1
-from levelhead.study.tables import best_methods, holm, on_shared_splits, significantly_lower
+from levelhead.study.tables import on_shared_splits
 
 
 def row(method, seed, rmse, *, dataset="toy", contamination=0.05, auc=1.0, kind="Replaced()", alpha=None):
@@ -45,41 +45,11 @@ def test_mean_and_standard_deviation(rows):
     assert cell.n_splits == 30
 
 
-def test_the_level_of_the_test_is_five_percent():
-    rng = np.random.default_rng(1)
-    found = [
-        significantly_lower(*(dict(enumerate(rng.normal(size=20))) for _ in range(2))) for _ in range(2000)
-    ]
-    assert np.mean(found) == pytest.approx(0.025, abs=0.01)  # one side of two
-
-
-def test_holm_keeps_the_error_of_a_column():
-    """Ten equal methods: without correction most columns lose a method by chance, with it one in twenty or fewer."""
-    rng = np.random.default_rng(2)
-    columns = [{f"m{k}": dict(enumerate(rng.normal(size=20))) for k in range(10)} for _ in range(100)]
-    wrong = {
-        rule: np.mean([len(best_methods(c, bold=rule)) < 10 for c in columns]) for rule in ("holm", "paper")
-    }
-    assert wrong["holm"] < 0.12
-    assert wrong["paper"] > 0.4
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    with pytest.raises(ValueError, match="choose 'holm'"):
-        best_methods(columns[0], bold="bonferroni")
-
-
 def test_only_shared_splits_are_compared(rows):
     few = [r for r in rows if r.method != "A" or r.seed < 10]
     kept = on_shared_splits([*few, *(r._replace(dataset="zoo") for r in rows if r.method == "B")])
     assert {r.seed for r in kept if r.dataset == "toy"} == set(range(10))
     assert len([r for r in kept if r.dataset == "zoo"]) == 30
-
-
-def test_corner_cases_of_the_test():
-    same = {1: 2.0, 2: 3.0}
-    assert not significantly_lower(same, same)
-    assert significantly_lower({1: 1.0, 2: 2.0}, same)  # the same difference everywhere
-    assert not significantly_lower({1: 0.0}, {1: 1.0})  # one split proves nothing
-    assert not significantly_lower({1: 0.0, 2: 0.0}, {3: 1.0, 4: 1.0})  # no split in common
 
 
 def test_text_and_order(rows):

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from levelhead.study.significance import LEVEL, Column, holm
 from levelhead.study.store import Row
-from levelhead.study.tables import LEVEL, Column, columns, holm, in_order
+from levelhead.study.tables import columns, in_order
 
 
 class Ratio(NamedTuple):

@@ -4,30 +4,19 @@ In each column a method is bold if no other method is significantly better by a 
 the splits that both have. By default the p-values of all pairs of a column are corrected together (Holm), so that the
 chance of any false difference in the column is at most 5 %. The paper does not correct (Section 5.3); `bold="paper"`
 does as the paper did.
-
-Splits share most of their training rows, so that differences are correlated over the splits and a t-test is optimistic
-(Nadeau and Bengio, 2003). A difference that is barely significant is best read as a tie.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
-from itertools import combinations
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtr
 
+from levelhead.study.grids import Grid, Style
 from levelhead.study.paper import table1, trees
+from levelhead.study.significance import Bold, Column, best_methods
 from levelhead.study.specs import shown_percent
 from levelhead.study.store import MEASURES, Row
 
-LEVEL = 0.05
-Style = Literal["text", "markdown", "latex", "html"]
-Bold = Literal["holm", "paper"]
-_BOLD = ("holm", "paper")
-Column = Mapping[str, Mapping[int, float]]
 _HIGH_IS_GOOD = ("robust_r2",)
 _NO_ORDER = (
     "coverage",
@@ -64,42 +53,6 @@ class Cell(NamedTuple):
     std: float
     n_splits: int
     bold: bool
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table before it is formatted.
-
-    Attributes
-    ----------
-    title : str
-        Title.
-    heads : tuple of str
-        Column headings.
-    lines : tuple
-        For each line its name and its cells, each a text and whether it is bold.
-    """
-
-    title: str
-    heads: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...]
-
-    def draw(self, style: Style) -> str:
-        """Format the table.
-
-        Parameters
-        ----------
-        style : {"text", "markdown", "latex", "html"}
-            Format.
-
-        Returns
-        -------
-        str
-            The table.
-        """
-        if style not in _STYLES:
-            raise ValueError(f"there is no style {style!r}; choose one of {', '.join(_STYLES)}")
-        return _STYLES[style](self)
 
 
 def table(
@@ -240,75 +193,6 @@ def _cell(values: Sequence[float], bold: bool) -> Cell:
     return Cell(float(np.mean(values)), std, len(values), bold)
 
 
-def best_methods(column: Column, *, bold: Bold = "holm") -> set[str]:
-    """Find the methods that no other method beats significantly.
-
-    Parameters
-    ----------
-    column : mapping
-        For each method a mapping from split to loss.
-    bold : {"holm", "paper"}, default="holm"
-        Whether the p-values of all pairs are corrected for their number (Holm), or not, as in the paper.
-
-    Returns
-    -------
-    set of str
-        Names of the methods.
-
-    Raises
-    ------
-    ValueError
-        If `bold` is not known.
-    """
-    if bold not in _BOLD:
-        raise ValueError(f"bold is {bold!r}; choose 'holm' (corrected) or 'paper' (not corrected)")
-    found = {pair: p_value(column[pair[0]], column[pair[1]]) for pair in combinations(column, 2)}
-    if bold == "holm":
-        found = dict(zip(found, holm(list(found.values())), strict=True))
-    beaten = {
-        other if _mean_difference(column[one], column[other]) < 0 else one
-        for (one, other), p in found.items()
-        if p < LEVEL
-    }
-    return set(column) - beaten
-
-
-def p_value(one: Mapping[int, float], other: Mapping[int, float]) -> float:
-    """Compute the p-value of a two-sided paired t-test on the splits that both have; 1 with fewer than two."""
-    difference = _differences(one, other)
-    if difference.size < 2:
-        return 1.0
-    mean = difference.mean()
-    if np.ptp(difference) <= 1e-12 * abs(mean):  # the same everywhere, but for rounding
-        return 1.0 if mean == 0 else 0.0
-    t = mean / (difference.std(ddof=1) / np.sqrt(difference.size))
-    return float(2 * stdtr(difference.size - 1, -abs(t)))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for their number (Holm, 1979): rejections below a level keep the error of the family there."""
-    order = np.argsort(p_values, kind="stable")
-    factors = np.arange(len(p_values), 0, -1)
-    stepped = np.minimum(1, np.maximum.accumulate(np.asarray(p_values, dtype=float)[order] * factors))
-    corrected = np.empty(len(p_values))
-    corrected[order] = stepped
-    return [float(p) for p in corrected]
-
-
-def significantly_lower(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
-    """Whether `one` is lower than `other` by a two-sided paired t-test on the splits that both have."""
-    return p_value(one, other) < LEVEL and _mean_difference(one, other) < 0
-
-
-def _differences(one: Mapping[int, float], other: Mapping[int, float]) -> NDArray[np.float64]:
-    shared = sorted(one.keys() & other.keys())
-    return np.array([one[seed] - other[seed] for seed in shared], dtype=np.float64)
-
-
-def _mean_difference(one: Mapping[int, float], other: Mapping[int, float]) -> float:
-    return float(_differences(one, other).mean())
-
-
 def _grid(found: Mapping[str, Mapping[tuple[str, float, str], Cell]], contamination: float) -> Grid:
     keys = [
         (measure, key)
@@ -367,86 +251,3 @@ def _decimals(means: Sequence[float]) -> int:
     """Two decimals as in the paper, or more if needed to show three digits of the typical number."""
     typical = float(np.median(np.abs(means))) if means else 0.0
     return 2 if typical == 0 else int(np.clip(2 - np.floor(np.log10(typical)), 2, 6))
-
-
-def _text(grid: Grid) -> str:
-    marked = [
-        [name, *(f"{text}*" if bold else f"{text} " for text, bold in line)] for name, line in grid.lines
-    ]
-    body = [["", *(f"{head} " for head in grid.heads)], *marked]
-    first, *others = [max(map(len, column)) for column in zip(*body, strict=True)]
-    aligned = [
-        "  ".join(
-            [name.ljust(first), *(cell.rjust(w) for cell, w in zip(line, others, strict=True))]
-        ).rstrip()
-        for name, *line in body
-    ]
-    return "\n".join([grid.title, *aligned])
-
-
-def _markdown(grid: Grid) -> str:
-    head = [f"| | {' | '.join(grid.heads)} |", f"|---|{'---:|' * len(grid.heads)}"]
-    lines = [
-        f"| {_markdown_name(name)} | {' | '.join(f'**{text}**' if bold else text for text, bold in line)} |"
-        for name, line in grid.lines
-    ]
-    return "\n".join([grid.title, "", *head, *lines])
-
-
-def _markdown_name(name: str) -> str:
-    return "".join(f"\\{c}" if c in "_*|" else c for c in name)
-
-
-def _latex(grid: Grid) -> str:
-    heads = [_latex_safe(head) for head in grid.heads]
-    lines = [
-        " & ".join([_latex_name(name), *(_latex_cell(*cell) for cell in line)]) for name, line in grid.lines
-    ]
-    begin = rf"\begin{{tabular}}{{l{'c' * len(heads)}}}"
-    body = [f"{line} \\\\" for line in (" & ".join(["", *heads]), *lines)]
-    return "\n".join(
-        [f"% {grid.title}", begin, r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}"]
-    )
-
-
-def _latex_cell(text: str, bold: bool) -> str:
-    return rf"$\mathbf{{{_latex_math(text)}}}$" if bold else f"${_latex_math(text)}$"
-
-
-def _latex_math(text: str) -> str:
-    return text.replace("±", r"\pm").replace("–", r"\text{--}")
-
-
-def _latex_name(name: str) -> str:
-    base, _, low = name.partition("_")
-    return rf"{_latex_safe(base)}$_{{\rm {_latex_safe(low)}}}$" if low else _latex_safe(base)
-
-
-def _latex_safe(text: str) -> str:
-    escaped = "".join(f"\\{c}" if c in "&%$#_{}" else c for c in text)
-    for symbol, command in (("λ", r"$\lambda$"), ("α", r"$\alpha$"), ("²", "$^2$"), ("±", r"$\pm$")):
-        escaped = escaped.replace(symbol, command)
-    return escaped
-
-
-def _html(grid: Grid) -> str:
-    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in grid.heads)
-    lines = [
-        f'<tr><th scope="row">{escape(name)}</th>{"".join(_html_cell(*cell) for cell in line)}</tr>'
-        for name, line in grid.lines
-    ]
-    caption = f"<caption>{escape(grid.title)}</caption>"
-    head = f"<thead><tr><td></td>{heads}</tr></thead>"
-    return "\n".join(["<table>", caption, head, "<tbody>", *lines, "</tbody>", "</table>"])
-
-
-def _html_cell(text: str, bold: bool) -> str:
-    return f"<td><b>{escape(text)}</b></td>" if bold else f"<td>{escape(text)}</td>"
-
-
-_STYLES: Mapping[str, Callable[[Grid], str]] = {
-    "text": _text,
-    "markdown": _markdown,
-    "latex": _latex,
-    "html": _html,
-}

@@ -13,9 +13,9 @@ from scipy.stats import ttest_1samp
 
 from levelhead._checks import FloatArray
 from levelhead.study.runs import run, versions
+from levelhead.study.significance import LEVEL
 from levelhead.study.specs import Spec
 from levelhead.study.store import UNKNOWN, Row
-from levelhead.study.tables import LEVEL
 
 CHECKED = ("rmse", "auc")
 _DIGITS = 1e-6  # result files have seven digits

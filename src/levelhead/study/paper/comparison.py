@@ -13,10 +13,11 @@ import numpy as np
 from scipy.stats import norm
 
 from levelhead._deprecated import percentage
+from levelhead.study.grids import Grid, Style
 from levelhead.study.paper.published import DECIMALS, N_SPLITS, table1
 from levelhead.study.specs import shown_percent
 from levelhead.study.store import Row
-from levelhead.study.tables import Cell, Grid, Style, cells, in_order
+from levelhead.study.tables import Cell, cells, in_order
 
 MEASURES = ("rmse", "auc")
 _ROUNDING = 10.0**-DECIMALS / np.sqrt(12)  # standard deviation of what the printed digits leave out

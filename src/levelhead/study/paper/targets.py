@@ -15,9 +15,9 @@ from scipy.stats import norm
 from levelhead.study.paper.comparison import Compared, compared
 from levelhead.study.paper.published import N_SPLITS
 from levelhead.study.paper.table1 import table1_specs
+from levelhead.study.significance import LEVEL, holm
 from levelhead.study.specs import Spec, shown_percent
 from levelhead.study.store import Row
-from levelhead.study.tables import LEVEL, holm
 
 DATASET, CONTAMINATION = "boston", 0.05
 METHODS = ("GCP", "EnsGCP")

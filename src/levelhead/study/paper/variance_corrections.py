@@ -18,8 +18,8 @@ from levelhead import datasets, estimators
 from levelhead._checks import FloatArray
 from levelhead._deprecated import percentages
 from levelhead.prediction import Prediction
+from levelhead.study.grids import Grid, Style
 from levelhead.study.specs import shown_percent
-from levelhead.study.tables import Grid, Style
 from levelhead.theory.special import alpha_minus_A, b
 from levelhead.theory.student import prognostic_variance
 
