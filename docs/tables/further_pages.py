@@ -15,10 +15,12 @@ from levelhead.study.ratios import Ratio, ratios
 from levelhead.study.significance import LEVEL, holm, p_value
 from levelhead.study.specs import shown_percent
 from levelhead.study.store import Row, read_csv
-from levelhead.study.tables import columns, on_shared_splits, table
+from levelhead.study.tables import columns, in_order, on_shared_splits, table
 
 _ENSEMBLES = ("EnsBeta (tuned)", "EnsGamma (tuned)")
 _OURS = "EnsGCP (tuned)"
+TUNED = (_OURS, *_ENSEMBLES)
+_SAME_EPOCHS = "EnsGCP (tuned, epochs of Beta)"
 _REFERENCE = "GCP"
 _KINDS = {repr(Replaced()): "replaced", repr(Cluster()): "clustered", repr(Swapped()): "swapped"}
 
@@ -31,14 +33,14 @@ def judged(rows: Sequence[Row], choices: Sequence[Found]) -> list[Row]:
     return on_shared_splits(row for row in rows if row.seed not in SEEDS[: searched.get(row.dataset, 0)])
 
 
-def equal_tuning(rows: Sequence[Row]) -> str:
+def equal_tuning(rows: Sequence[Row], ours: str = _OURS) -> str:
     """Count, for each data set, where EnsGCP is ahead of, level with or behind both baselines, all tuned alike."""
     lines = []
     for measure in ("rmse", "auc"):
         verdicts: dict[str, list[str]] = {}
         for (dataset, contamination), column in columns(rows, measure).items():
-            if contamination > 0 and _OURS in column and set(_ENSEMBLES) <= set(column):
-                verdicts.setdefault(dataset, []).append(_verdict(column))
+            if contamination > 0 and ours in column and set(_ENSEMBLES) <= set(column):
+                verdicts.setdefault(dataset, []).append(_verdict(column, ours))
         for dataset, found in verdicts.items():
             counts = tuple((str(found.count(name)), False) for name in ("ahead", "tie", "behind"))
             lines.append((f"{dataset}, {measure.upper()}", ((str(len(found)), False), *counts)))
@@ -47,8 +49,27 @@ def equal_tuning(rows: Sequence[Row]) -> str:
     return Grid(title, heads, tuple(lines)).draw("markdown")
 
 
-def _verdict(column: Mapping[str, Mapping[int, float]]) -> str:
-    ours = column[_OURS]
+def equal_epochs(source: Path, choices: Sequence[Found]) -> str:
+    """The same comparison with GCP trained, and tuned, for as many epochs as its baselines."""
+    if not (source / "equal_epochs.csv").exists():
+        return (
+            "Not run yet: `levelhead study search --methods GCP --epochs 2500`, then `levelhead study run`."
+        )
+    longer = [row for row in read_csv(source / "equal_epochs.csv") if row.method == _SAME_EPOCHS]
+    beside = [row for row in read_csv(source / "tuned.csv") if row.method in TUNED]
+    done = {row[:3] for row in longer}
+    rows = judged([*longer, *(row for row in beside if row[:3] in done)], choices)
+    return "\n\n".join(
+        [
+            equal_tuning(rows, _SAME_EPOCHS),
+            uncertainty(rows, _SAME_EPOCHS),
+            table(rows, ("rmse", "auc"), "markdown"),
+        ]
+    )
+
+
+def _verdict(column: Mapping[str, Mapping[int, float]], name_of_ours: str) -> str:
+    ours = column[name_of_ours]
     corrected = holm([p_value(ours, column[name]) for name in _ENSEMBLES])
     signs = [
         0 if p >= LEVEL else 1 if _mean(ours) > _mean(column[name]) else -1
@@ -66,7 +87,8 @@ def others(source: Path, choices: Sequence[Found]) -> str:
     kinds = _all_methods(source, choices)
     if not kinds:
         return "Not run yet: `levelhead study run --methods GCP,GCP3,Gaussian,BetaNLL,… --store others.db`."
-    return "\n\n".join(_ratio_table(name, rows) for name, rows in kinds.items())
+    tables = [_ratio_table(name, rows) for name, rows in kinds.items()]
+    return "\n\n".join([*tables, uncertainty(kinds["replaced"], _REFERENCE)])
 
 
 def others_by_dataset(source: Path, choices: Sequence[Found]) -> str:
@@ -124,6 +146,39 @@ def _ratio_table(kind: str, rows: Sequence[Row]) -> str:
         f"{some[0].n_datasets} data sets ({splits} splits in all)"
     )
     return Grid(title, tuple(f"{m.upper()}, {shown_percent(w)}" for m, w in keys), lines).draw("markdown")
+
+
+def uncertainty(rows: Sequence[Row], reference: str) -> str:
+    """Likelihood of the clean test labels and coverage of 90 % intervals, without and with the most wrong labels."""
+    shares = sorted({row.contamination for row in rows})
+    values = {"NLL": columns(rows, "nll"), "coverage": columns(rows, "coverage")}
+    keys = [(name, wrong) for name in values for wrong in (shares[0], shares[-1])]
+
+    def shown(method: str, name: str, wrong: float) -> str:
+        found = [column for (_, share), column in values[name].items() if share == wrong]
+        if name == "coverage":
+            mean, error = _over_datasets([[100 * v for v in column[method].values()] for column in found])
+            return f"{mean:.1f} ± {error:.1f} %"
+        steps = [[v - column[reference][seed] for seed, v in column[method].items()] for column in found]
+        mean, error = _over_datasets(steps)
+        return f"{mean:+.2f} ± {error:.2f}"
+
+    lines = tuple(
+        (method, tuple((shown(method, *key), False) for key in keys))
+        for method in in_order({row.method for row in rows})
+    )
+    n_datasets = len({row.dataset for row in rows})
+    title = (
+        "**Uncertainty, replaced labels**: negative log likelihood (NLL) of a clean test label minus that of "
+        f"{reference}, and coverage of 90 % intervals, mean ± standard error over {n_datasets} data sets"
+    )
+    return Grid(title, tuple(f"{name}, {shown_percent(w)}" for name, w in keys), lines).draw("markdown")
+
+
+def _over_datasets(values: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Mean over the splits of each data set, then over the data sets, with its standard error."""
+    variances = [statistics.variance(own) / len(own) for own in values]
+    return statistics.fmean(map(statistics.fmean, values)), sum(variances) ** 0.5 / len(values)
 
 
 def _shown_ratio(ratio: Ratio) -> tuple[str, bool]:

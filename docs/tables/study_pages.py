@@ -9,6 +9,7 @@
 | `synthetic_fits.csv` | `assets/synthetic-fits.svg` |
 | `beyond.csv` | `tables/beyond.md`, `assets/beyond.svg` |
 | `grid_search.csv`, `tuned.csv` | `tables/tuned.md` |
+| `equal_epochs.csv`, `tuned.csv` | `tables/equal_epochs.md` |
 | `others.csv`, `tuned.csv` | `tables/others.md`, `others_by_dataset.md`, `three_outputs.md`, `assets/others*.svg` |
 | `floors.csv` | `tables/floors.md` |
 | `beta_bayes.csv` | `tables/beta_bayes.md` |
@@ -74,6 +75,7 @@ def write_pages(results: str | os.PathLike[str], manual: str | os.PathLike[str])
         "table1_summary": _summary(rows),
         "beyond": _beyond(beyond),
         "tuned": _tuned(source, rows),
+        "equal_epochs": further_pages.equal_epochs(source, _searched(source)),
         "variance_corrections": _corrections(source),
         "others": further_pages.others(source, _searched(source)),
         "others_by_dataset": further_pages.others_by_dataset(source, _searched(source)),
@@ -217,6 +219,9 @@ def _tuned(source: Path, rows: Sequence[Row]) -> str:
         ]
         shown = further_pages.judged([*beside, *tuned], choices)
         parts += [further_pages.equal_tuning(shown), table(shown, ("rmse", "auc"), "markdown")]
+        ensembles = [row for row in shown if row.method in further_pages.TUNED]
+        if {row.method for row in ensembles} == set(further_pages.TUNED):
+            parts.insert(2, further_pages.uncertainty(ensembles, further_pages.TUNED[0]))
     return "\n\n".join(parts)
 
 

@@ -37,3 +37,22 @@ def test_the_share_of_wrong_labels_is_at_least_what_is_flagged():
     assert low <= share
     assert f"About {percent(found.contamination)} look wrong" in found.summary()
     assert "About 0.0%" not in found.summary()
+
+
+def test_labels_that_are_likely_but_not_certainly_wrong_are_mentioned(exact):
+    y = np.clip(np.random.default_rng(0).normal(size=400), -3, 3)
+    chances = {}
+    for z in np.linspace(3.5, 7, 36):
+        y[7] = z
+        chances[z] = exact(y).p_outlier[7]
+    y[7] = min(chances, key=lambda z: abs(chances[z] - 0.75))
+    found = exact(y)
+    assert 0.5 < found.p_outlier[7] < 0.95
+    rows, rate = found.uncertain
+    assert rows.tolist() == [7]
+    assert (
+        f"1 label is more likely wrong than right; a false-alarm rate of {rate:g} flags it."
+        in found.summary()
+    )
+    assert found.at(rate).issues.tolist() == [7]
+    assert "more likely wrong" not in found.at(rate).summary()

@@ -17,7 +17,7 @@ from levelhead.audits import _corrections
 from levelhead.audits._reliability import doubts
 from levelhead.audits._unrelated import MANY, unrelated_limit, unrelated_share
 from levelhead.audits.diagnosis import Diagnosis, diagnose
-from levelhead.audits.flags import flagged
+from levelhead.audits.flags import Uncertain, flagged, not_flagged
 from levelhead.audits.html import audit_html
 from levelhead.audits.judged import Judged, JudgedScale
 from levelhead.audits.presentation import as_frame, drawn, in_words
@@ -330,6 +330,11 @@ class Audit:
         if self.separation.n + codes != len(self):
             return max(share, codes / len(self))
         return (codes + share * self.separation.n) / len(self)
+
+    @property
+    def uncertain(self) -> Uncertain:
+        """Labels that are more likely wrong than right but not flagged, and the false-alarm rate that flags them."""
+        return not_flagged(self.p_outlier, self.is_code, self.is_label_issue)
 
     def at(self, false_alarm_rate: float) -> "Audit":
         """Return the same audit with another limit for false alarms.

@@ -49,6 +49,8 @@ def in_words(audit: "Audit") -> str:
         f"{trusted:,} are fully trusted, {n - found - trusted:,} are in doubt, {flagged_in_words(found)} "
         f"(at most {audit.false_alarm_rate:.0%} of them are expected to be false alarms).",
     ]
+    if len(audit.uncertain.rows):
+        lines.append(uncertain_in_words(audit))
     for code in np.unique(audit.given_label[audit.is_code]):
         count = int((audit.given_label == code).sum())
         lines.append(f"{count:,} labels are {code:g}, which seems to stand for a missing value.")
@@ -106,6 +108,28 @@ def flagged_in_words(count: int) -> str:
         The end of a sentence about labels.
     """
     return f"{count:,} {'is' if count == 1 else 'are'} flagged"
+
+
+def uncertain_in_words(audit: "Audit") -> str:
+    """Say how many labels are more likely wrong than right but not flagged, and what would flag them.
+
+    Parameters
+    ----------
+    audit : Audit
+        Result of an audit with such labels.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    rows, rate = audit.uncertain
+    one = len(rows) == 1
+    more = " more" if len(audit.issues) else ""
+    return (
+        f"{len(rows):,}{more} label{' is' if one else 's are'} more likely wrong than right; a false-alarm rate of "
+        f"{rate:g} flags {'it' if one else 'them'}."
+    )
 
 
 def drawn(audit: "Audit") -> Any:

@@ -99,20 +99,22 @@ def _print_result(result: "FileAudit", ranked: Any, paths: tuple[Path, ...]) -> 
         screen.note(remark)
     for line in result.summary().splitlines():
         screen.print_line(line)
-    if len(result.audit.issues):
-        _show(ranked[ranked["is_label_issue"]], named=result.table.identity is not None)
+    named, flagged = result.table.identity is not None, ranked["is_label_issue"]
+    if flagged.any():
+        _show(ranked[flagged], "flagged labels", named)
+    uncertain = ranked[~flagged & (ranked["p_outlier"] > 0.5)]
+    if len(uncertain):
+        _show(uncertain, "labels that are not flagged, but more likely wrong than right", named)
     screen.print_line(f"Wrote {paths[1]} and {paths[2]}.")
     screen.print_line(f"Next: open {paths[0]} in a browser to review them.")
 
 
-def _show(suspects: Any, named: bool) -> None:
-    """Print the first few flagged labels as a table."""
+def _show(suspects: Any, what: str, named: bool) -> None:
+    """Print the first few labels as a table."""
     columns = [*suspects.columns[: 2 if named else 1], "given_label", "predicted_label", "std", "p_outlier"]
     shown = suspects[columns].head(_ON_SCREEN)
     screen.table(
-        f"Top {len(shown)} of {len(suspects):,} flagged labels"
-        if len(suspects) > len(shown)
-        else "Flagged labels",
+        f"Top {len(shown)} of {len(suspects):,} {what}" if len(suspects) > len(shown) else what.capitalize(),
         [*columns[:-4], "given", "expected", "± std", "P(wrong)"],
         [(*row[:-4], *_numbers(*row[-4:])) for row in shown.itertuples(index=False)],
     )

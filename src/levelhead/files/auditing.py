@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from levelhead.auditing import groups_in_table, judge
 from levelhead.audits import LEAST_ROWS, Audit, Findings, investigate
-from levelhead.audits.presentation import flagged_in_words, percent
+from levelhead.audits.presentation import flagged_in_words, percent, uncertain_in_words
 from levelhead.estimators._types import Seed, TargetTransform
 from levelhead.files.fitting import (
     FittedFile,
@@ -104,7 +104,8 @@ class FileAudit:
             f"{flagged_in_words(len(audit.issues))} (at most {audit.false_alarm_rate:.0%} of them are expected to be "
             "false alarms)."
         )
-        return "\n".join([*first, shares, *self.findings.sentences])
+        more = [uncertain_in_words(audit)] if len(audit.uncertain.rows) else []
+        return "\n".join([*first, shares, *more, *self.findings.sentences])
 
     def to_frame(self) -> Any:
         """Return all labels, the most suspect first, with their rows in the file and what probably happened.
@@ -148,6 +149,7 @@ class FileAudit:
             "flagged": len(flagged),
             "false_alarm_rate": audit.false_alarm_rate,
             "flagged_rows": flagged.tolist(),
+            "uncertain_rows": self.table.row[audit.uncertain.rows].tolist(),
             **self.findings.to_dict(),
         }
 
