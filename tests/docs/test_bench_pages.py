@@ -1,6 +1,7 @@
 """Tables of the manual that come from bench/ are those of the runs stored there."""
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -35,6 +36,12 @@ def test_the_committed_audits_are_those_of_the_stored_runs(monkeypatch) -> None:
     }
     stale = [path.name for path, text in pages.items() if path.read_text(encoding="utf-8") != f"{text}\n"]
     assert stale == [], "run `python bench/audits.py --table`, also with --in-loop and --planted"
+
+
+def test_the_committed_times_are_those_of_the_stored_run(monkeypatch) -> None:
+    pytest.importorskip("skrub")
+    latency = bench("latency", monkeypatch)
+    assert latency.PAGE.read_text(encoding="utf-8") == latency.page(json.loads(latency.RESULT.read_text()))
 
 
 def test_clean_labels_show_every_method_that_has_all_splits(monkeypatch) -> None:
