@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from levelhead._rounding import with_noise
 from levelhead.audits import Audit
+from levelhead.audits.presentation import uncertain_in_words
 
 _PER_CENT = "\u00a0%"  # no line break before the sign
 
@@ -24,12 +25,13 @@ def headline(audit: Audit) -> str:
 def summary(audit: Audit) -> str:
     """Return the estimated share of wrong labels, and what a flag means."""
     least, most = audit.standing_out_interval[0], audit.contamination_interval[1]
+    uncertain = f" {uncertain_in_words(audit)}" if _whole(audit) is None and len(audit.uncertain.rows) else ""
     return (
         f"About {_percent(audit.contamination)}{_PER_CENT} of the labels look wrong: at least "
         f"{_percent(least)}{_PER_CENT} stand out, up to {_percent(most)}{_PER_CENT} could be wrong with those that "
         f"hide in the noise. Every label was compared with the prediction of models "
         f"that were not trained on it. At most {100 * audit.false_alarm_rate:.3g}{_PER_CENT} of the flagged labels "
-        "are expected to be false alarms."
+        f"are expected to be false alarms.{uncertain}"
     )
 
 
