@@ -163,9 +163,9 @@ def uncertainty(rows: Sequence[Row], reference: str) -> str:
         mean, error = _over_datasets(steps)
         return f"{mean:+.2f} ± {error:.2f}"
 
+    everywhere = set.intersection(*(set(column) for found in values.values() for column in found.values()))
     lines = tuple(
-        (method, tuple((shown(method, *key), False) for key in keys))
-        for method in in_order({row.method for row in rows})
+        (method, tuple((shown(method, *key), False) for key in keys)) for method in in_order(everywhere)
     )
     n_datasets = len({row.dataset for row in rows})
     title = (
@@ -198,10 +198,8 @@ def cost(source: Path) -> str:
     for dataset in dict.fromkeys(row.dataset for row in rows):
         own = [row for row in rows if row.dataset == dataset]
         lines.append((dataset, tuple((text, False) for text in _three_against_four(own))))
-    heads = ("fits", "seconds, 4", "3", "RMSE, 3 − 4", "AUC, 3 − 4")
-    title = (
-        "three outputs against four: median seconds of a fit, mean ± standard error of the paired difference"
-    )
+    heads = ("fits", "CPU s, 4", "3", "RMSE, 3 − 4", "AUC, 3 − 4")
+    title = "three outputs against four: median CPU seconds of a fit, mean ± standard error of the paired difference"
     return Grid(title, heads, tuple(lines)).draw("markdown")
 
 
@@ -210,13 +208,13 @@ def _three_against_four(rows: Sequence[Row]) -> list[str]:
         {(*row[:3], row.seed): row for row in rows if row.method == m}
         for m in ("GCP (tuned)", "GCP3 (tuned)")
     )
-    seconds = [statistics.median(row.fit_seconds for row in one.values()) for one in (four, three)]
+    seconds = [statistics.median(row.cpu_seconds or 0.0 for row in one.values()) for one in (four, three)]
     found = [str(len(four)), *(f"{value:.3f}" for value in seconds)]
     for measure in ("rmse", "auc"):
         steps = [getattr(three[key], measure) - getattr(four[key], measure) for key in four]
         mean = sum(steps) / len(steps)
         error = (sum((s - mean) ** 2 for s in steps) / (len(steps) - 1) / len(steps)) ** 0.5
-        found.append(f"{mean:+.3f} ± {error:.3f}")
+        found.append(f"{mean:+.4f} ± {error:.4f}")
     return found
 
 

@@ -120,7 +120,7 @@ def ratios_by_kind(
     styles = line_styles(in_order({method for found in panels.values() for _, method in found}))
 
     def draw(axes: Any, title: str) -> None:
-        _logarithmic(axes)
+        _logarithmic(axes, ticks=(1, 1.5, 2, 3, 5, 7))
         for name, style in styles.items():
             line = [(percent(wrong), r) for (wrong, method), r in panels[title].items() if method == name]
             means = np.array([ratio.mean for _, ratio in line])
@@ -250,11 +250,11 @@ def _draw_lines(
     return means
 
 
-def _logarithmic(axes: Any) -> None:
+def _logarithmic(axes: Any, ticks: Sequence[float] = (1, 2, 5)) -> None:
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_locator(LogLocator(subs=ticks))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_locator(NullLocator())
 
