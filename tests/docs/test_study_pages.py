@@ -129,6 +129,33 @@ def test_other_wrong_labels_start_from_the_clean_cells_of_the_same_splits(pages)
     }
 
 
+def test_all_methods_are_compared_on_splits_that_no_search_has_used(pages, tmp_path):
+    """Clean labels stand beside clusters on the splits of the clusters; Beta comes from the tuned runs."""
+    further = importlib.import_module("further_pages")
+    row = lambda wrong, kind, method, seed: Row(
+        "yacht", wrong, repr(kind), method, seed, 1.0 + (method[0] == "H"), 1.0, 1, 1, 0.9, 0.5, None, 1.0
+    )
+    networks = ("GCP (tuned)", "Huber (tuned)")
+    rows = [row(wrong, Replaced(), m, s) for wrong in (0.0, 0.2) for m in networks for s in SEEDS[:8]]
+    rows += [row(0.2, Cluster(), m, s) for m in networks for s in SEEDS[:6]]
+    write_csv(rows, tmp_path / "others.csv")
+    tuned = [row(w, Replaced(), "Beta (tuned)", s) for w in (0.0, 0.2) for s in SEEDS[:20]]
+    write_csv([*tuned, row(0.0, Replaced(), "EnsBeta (tuned)", SEEDS[7])], tmp_path / "tuned.csv")
+    best = Hyperparameters(1e-3, 0.1, 2500)
+    searched = [found("GCP", "yacht", Choice(best, {best: 0.5}), held_out=True, n_splits=3)]
+    kinds = further._all_methods(tmp_path, searched)
+    assert {name: {(r.contamination, r.method) for r in own} for name, own in kinds.items()} == {
+        "replaced": {(w, m) for w in (0.0, 0.2) for m in ("GCP", "Huber", "Beta")},
+        "clustered": {(w, m) for w in (0.0, 0.2) for m in ("GCP", "Huber")},
+    }
+    assert {r.seed for r in kinds["replaced"]} == set(SEEDS[3:8])
+    assert {r.seed for r in kinds["clustered"]} == set(SEEDS[3:6])
+    text = further.others(tmp_path, searched)
+    assert "| Huber | 2.00 ± 0.00 | 2.00 ± 0.00 |" in text
+    assert "(5 splits in all)" in text
+    assert "(3 splits in all)" in text
+
+
 def test_the_committed_pages_are_up_to_date(pages, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(pages, "_figures", lambda *_: {})  # slow, and drawn by other fonts elsewhere
     written = pages.write_pages(ROOT / "results", tmp_path)
