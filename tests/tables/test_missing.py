@@ -121,3 +121,15 @@ def test_expected_or_rare_values_are_no_codes():
 def test_a_code_that_no_other_label_has_the_sign_of_needs_no_distance() -> None:
     y = np.r_[RNG.uniform(30_000, 190_000, 300).round(), [-999.0] * 4]
     assert missing.label_codes(y, (y - y.mean()) / y.std()).tolist() == [-999]
+
+
+def test_predictions_show_a_repeated_label_that_alone_is_negative() -> None:
+    """−200 among house values is near them in units of their range, and looks like no code."""
+    rng = np.random.default_rng(0)
+    expected = rng.uniform(60_000, 400_000, 400)
+    y = expected + 20_000 * rng.normal(size=400)
+    y[:20] = -200.0
+    assert missing.label_codes(y).size == 0
+    assert missing.label_codes(y, y - expected).tolist() == [-200]
+    y[20] = -1000.0  # not the only negative one
+    assert missing.label_codes(y, y - expected).size == 0

@@ -5,7 +5,7 @@ if it does so in one column and occurs in others as well. A number like −99 or
 be repeated. Zeros need more: the other values must keep away from zero as
 a whole, and must not scatter like counts, because zero is a common value of counts and amounts. For labels, predictions
 that have not seen them are further evidence: a repeated value at one end that no prediction comes near is a code even
-if it is less isolated (`label_codes`).
+if it is less isolated, or the only one below zero (`label_codes`).
 """
 
 import re
@@ -115,7 +115,7 @@ def label_codes(y: FloatArray, residual: FloatArray | None = None) -> FloatArray
 
 
 def _is_unexpected(value: float, y: FloatArray, size: FloatArray) -> bool:
-    """Whether a repeated label lies apart from the others and far from its predictions."""
+    """Whether a repeated label lies apart from the others, or alone below zero, and far from its predictions."""
     same = y == value
     rest = y[~same]
     if same.sum() >= _LEAST and _is_impossible(value, rest):
@@ -124,8 +124,8 @@ def _is_unexpected(value: float, y: FloatArray, size: FloatArray) -> bool:
         return False
     low, high = np.quantile(rest, [0.25, 0.75])
     off = float(np.median(size[same]))
-    isolated = _gap(value, rest) > _APART * float(high - low)
-    return isolated and off > _UNEXPECTED * float(np.median(size[~same])) > 0
+    apart = value < 0 < float(rest.min()) or _gap(value, rest) > _APART * float(high - low)
+    return apart and off > _UNEXPECTED * float(np.median(size[~same])) > 0
 
 
 def _ends(values: FloatArray) -> list[tuple[float, int, FloatArray]]:
