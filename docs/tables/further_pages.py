@@ -61,7 +61,9 @@ def equal_epochs(source: Path, choices: Sequence[Found]) -> str:
     rows = judged([*longer, *(row for row in beside if row[:3] in done)], choices)
     return "\n\n".join(
         [
-            equal_tuning(rows, _SAME_EPOCHS),
+            f"GCP with as many epochs as Beta: {equal_tuning(rows, _SAME_EPOCHS)}",
+            f"GCP with the paper's epochs, on the same splits: {equal_tuning(rows)}",
+            _ratio_table(rows, _OURS, "**Ensembles, replaced labels**"),
             uncertainty(rows, _SAME_EPOCHS),
             table(rows, ("rmse", "auc"), "markdown"),
         ]
@@ -87,7 +89,9 @@ def others(source: Path, choices: Sequence[Found]) -> str:
     kinds = _all_methods(source, choices)
     if not kinds:
         return "Not run yet: `levelhead study run --methods GCP,GCP3,Gaussian,BetaNLL,… --store others.db`."
-    tables = [_ratio_table(name, rows) for name, rows in kinds.items()]
+    tables = [
+        _ratio_table(rows, _REFERENCE, f"**{name.capitalize()} labels**") for name, rows in kinds.items()
+    ]
     return "\n\n".join([*tables, uncertainty(kinds["replaced"], _REFERENCE)])
 
 
@@ -129,8 +133,8 @@ def _of_the_same_splits(clean: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _ratio_table(kind: str, rows: Sequence[Row]) -> str:
-    found = {measure: ratios(rows, measure, _REFERENCE) for measure in ("rmse", "auc")}
+def _ratio_table(rows: Sequence[Row], reference: str, name: str) -> str:
+    found = {measure: ratios(rows, measure, reference) for measure in ("rmse", "auc")}
     keys = [(measure, wrong) for measure, of in found.items() for wrong in dict.fromkeys(w for w, _ in of)]
     methods = dict.fromkeys(method for of in found.values() for _, method in of)
     lines = tuple(
@@ -142,7 +146,7 @@ def _ratio_table(kind: str, rows: Sequence[Row]) -> str:
         map(str, dict.fromkeys((min(r.n_splits for r in some), max(r.n_splits for r in some))))
     )
     title = (
-        f"**{kind.capitalize()} labels**: ratio to {_REFERENCE} ± standard error, geometric mean of "
+        f"{name}: ratio to {reference} ± standard error, geometric mean of "
         f"{some[0].n_datasets} data sets ({splits} splits in all)"
     )
     return Grid(title, tuple(f"{m.upper()}, {shown_percent(w)}" for m, w in keys), lines).draw("markdown")
